@@ -18,6 +18,8 @@ static const tn_attr_schema attrs[] = {
      "moved away from it (yes), also "
      "those that depend on memory that the kernel writes (static: as WGSL's analysis sees it)",
      "no|yes|static"},
+    {"supports_pointers", TN_ATTR_BOOL, 0, "False",
+     "addresses of elements; without, memory is reached by a buffer and an index alone"},
     {"supports_float16", TN_ATTR_BOOL, 0, "False", "arithmetic on float16"},
     {"supports_float64", TN_ATTR_BOOL, 0, "False", "arithmetic on float64"},
     {"supports_int8", TN_ATTR_BOOL, 0, "False", "arithmetic on int8"},

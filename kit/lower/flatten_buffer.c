@@ -52,6 +52,10 @@ flat_of(tn_ctx *ctx, flatten_state *st, const tn_node *buffer)
     }
     tn_buffer copy = *b;
     const tn_expr *size = span(ctx, b);
+    if (b->elem_offset && !tn_is_var(b->elem_offset) && !tnb_ptrmap_has(&st->params, buffer))
+        size =
+            tn_add(ctx, size,
+                   tn_cast_to(ctx, TNB_I64, b->elem_offset)); /* indices of a view begin with it */
     copy.shape = tn_list_of(ctx, &size, 1);
     copy.strides = (tn_list){0};
     copy.separators = (tn_list){0};

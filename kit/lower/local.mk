@@ -15,6 +15,8 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/lower_init_block.c \
 	kit/lower/lower_intrin.c \
 	kit/lower/lower_match_buffer.c \
+	kit/lower/lower_vector_access.c \
+	kit/lower/lower_views.c \
 	kit/lower/narrow_data_type.c \
 	kit/lower/passes.c \
 	kit/lower/plan_location.c \

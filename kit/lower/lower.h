@@ -19,6 +19,8 @@
  *     PlanSharedMemory                        shared memory fits the target
  *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  *     SplitVectors                            no vector is wider than the target has them
+ *     LowerViews                              each access names the buffer that has the memory, for targets without pointers
+ *     LowerVectorAccess                       each access is one of an element, for targets without pointers
  *     CommonSubexprElim                       what is computed often is computed once, outside of loops
  */
 #ifndef TENON_KIT_LOWER_PRIVATE_H
@@ -52,6 +54,15 @@ tnk_accessed(const tn_node *n, tn_list *indices);
 /* What the target says by an attribute; `otherwise` where there is no target, or it has none of that name. */
 int64_t
 tnk_target_int(const tn_pass_ctx *pc, const char *attr, int64_t otherwise);
+/* tn_map_functions over the tensor programs that a device runs: not those of the host. `one` gives NULL after an error. */
+const tn_module *
+tnk_map_kernels(const tn_pass_ctx *pc, const tn_module *m,
+                const tn_node *(*one)(const tn_pass_ctx *pc, const tn_module *m, const char *name,
+                                      const tn_node *func, void *user),
+                void *user);
+/* The bits of `e` as another dtype of the same size. */
+const tn_expr *
+tnk_reinterpret(tn_ctx *ctx, tnb_dtype d, const tn_expr *e);
 /* Whether the target has the attribute and says no by it. */
 bool
 tnk_target_lacks(const tn_pass_ctx *pc, const char *attr);
@@ -79,6 +90,6 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
     tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors,
-    tnk_pass_uniform_barriers;
+    tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access;
 
 #endif

@@ -32,4 +32,6 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_index_checks,
     &tnk_pass_split_vectors,
     &tnk_pass_uniform_barriers,
+    &tnk_pass_lower_views,
+    &tnk_pass_lower_vector_access,
 };

@@ -30,6 +30,7 @@ typedef struct plan {
     shared at[MAX_SHARED];
     uint32_t n;
     bool failed;
+    bool one_dtype; /* a buffer takes the place of one of its dtype alone */
 } plan;
 
 static bool
@@ -91,6 +92,14 @@ barrier_between(tn_list stmts, uint32_t from, uint32_t to)
     return false;
 }
 
+/* Without pointers memory has one dtype. */
+static bool
+fits_dtype(const plan *p, const shared *o, const shared *x)
+{
+    return !p->one_dtype ||
+           tnb_dtype_eq(tn_as_buffer(o->buffer)->dtype, tn_as_buffer(x->buffer)->dtype);
+}
+
 /* The smallest buffer that is dead before `x` lives and large enough for it; NULL: none. */
 static shared *
 place_for(plan *p, tn_list stmts, const shared *x)
@@ -99,7 +108,8 @@ place_for(plan *p, tn_list stmts, const shared *x)
     for (uint32_t k = 0; k < p->n; k++) {
         shared *o = &p->at[k];
         if (o != x && o->place == (int32_t)k && o->first != UINT32_MAX && o->bytes >= x->bytes &&
-            barrier_between(stmts, o->until, x->first) && (!best || o->bytes < best->bytes))
+            fits_dtype(p, o, x) && barrier_between(stmts, o->until, x->first) &&
+            (!best || o->bytes < best->bytes))
             best = o;
     }
     return best;
@@ -223,7 +233,10 @@ plan_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_
     (void)user;
     const tn_prim_func *f = tn_as_prim_func(func);
     plan *p = TNB_NEW(tn_scratch(pc->ctx), plan);
-    *p = (plan){.ctx = pc->ctx, .name = name, .target = pc->target};
+    *p = (plan){.ctx = pc->ctx,
+                .name = name,
+                .target = pc->target,
+                .one_dtype = tnk_target_lacks(pc, "supports_pointers")};
     const tn_stmt *body = walk(p, f->body);
     if (p->failed || tn_is_error(body))
         return NULL;

@@ -477,22 +477,27 @@ find_wide(void *user, const tn_node *n)
     return tn_is_scalar(n) && lanes_of(n) > s->most ? TN_WALK_STOP : TN_WALK_ON;
 }
 
-static const tn_stmt *
-run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
+static const tn_node *
+split_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+           void *user)
 {
-    splitter s = {.ctx = ctx, .most = tnk_target_int(pc, "max_vector_lanes", 0)};
+    (void)m;
+    (void)name;
+    const tn_prim_func *f = tn_as_prim_func(func);
+    splitter s = {.ctx = pc->ctx, .most = *(const int64_t *)user};
     if (tn_walk(f->body, TN_WALK_ONCE, find_wide, NULL, &s))
-        return f->body;
-    tnb_ptrmap_init(&s.pieces, tn_scratch(ctx));
-    tnb_ptrmap_init(&s.known, tn_scratch(ctx));
+        return func;
+    tnb_ptrmap_init(&s.pieces, tn_scratch(pc->ctx));
+    tnb_ptrmap_init(&s.known, tn_scratch(pc->ctx));
     const tn_stmt *body = whole(&s, f->body);
-    return s.failed ? NULL : body;
+    return s.failed || tn_is_error(body) ? NULL : tnk_func_with_body(pc->ctx, f, body);
 }
 
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    return tnk_target_int(pc, "max_vector_lanes", 0) > 0 ? tnk_map_bodies(pc, m, run_body) : m;
+    int64_t most = tnk_target_int(pc, "max_vector_lanes", 0);
+    return most > 0 ? tnk_map_kernels(pc, m, split_func, &most) : m;
 }
 
 const tn_pass tnk_pass_split_vectors = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small helpers on statements that the lowering passes share. */
 #include "lower.h"
+#include "tenon/kit/vm.h"
 
 const tn_stmt *
 tnk_nothing(tn_ctx *ctx)
@@ -52,6 +53,15 @@ tnk_func_with_body(tn_ctx *ctx, const tn_prim_func *f, const tn_stmt *body)
     const tn_node *n = tn_prim_func_of(ctx, f->params, f->buffers, body, f->ret, f->attrs);
     tn_at(ctx, was);
     return n;
+}
+
+const tn_expr *
+tnk_reinterpret(tn_ctx *ctx, tnb_dtype d, const tn_expr *e)
+{
+    const tn_expr *op = tn_op_ref_of(ctx, &tn_scalar_intrinsics[TN_INTRIN_reinterpret - 1]);
+    return tnb_dtype_eq(d, tn_dtype_of(e))
+               ? e
+               : tn_scalar_call(ctx, d, op, tn_list_of(ctx, &e, 1), NULL);
 }
 
 int64_t
@@ -128,6 +138,30 @@ tnk_map_bodies(const tn_pass_ctx *pc, const tn_module *m,
 {
     map_user u = {fn};
     return tn_map_functions(pc, m, TN_PRIM_FUNCS, map_one, &u);
+}
+
+typedef struct kernel_map {
+    const tn_node *(*one)(const tn_pass_ctx *pc, const tn_module *m, const char *name,
+                          const tn_node *func, void *user);
+    void *user;
+} kernel_map;
+
+static const tn_node *
+map_kernel(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
+           void *user)
+{
+    const kernel_map *k = user;
+    return tnk_is_host_func(func) ? func : k->one(pc, m, name, func, k->user);
+}
+
+const tn_module *
+tnk_map_kernels(const tn_pass_ctx *pc, const tn_module *m,
+                const tn_node *(*one)(const tn_pass_ctx *pc, const tn_module *m, const char *name,
+                                      const tn_node *func, void *user),
+                void *user)
+{
+    kernel_map k = {one, user};
+    return tn_map_functions(pc, m, TN_PRIM_FUNCS, map_kernel, &k);
 }
 
 bool

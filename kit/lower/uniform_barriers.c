@@ -331,8 +331,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     const char *asked =
         pc->target ? tn_dict_str(pc->target->attrs, "uniform_barriers", "no") : "no";
     bool by_memory = !strcmp(asked, "static");
-    return strcmp(asked, "no") ? tn_map_functions(pc, m, TN_PRIM_FUNCS, uniform_func, &by_memory)
-                               : m;
+    return strcmp(asked, "no") ? tnk_map_kernels(pc, m, uniform_func, &by_memory) : m;
 }
 
 const tn_pass tnk_pass_uniform_barriers = {

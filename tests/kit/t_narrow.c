@@ -51,6 +51,7 @@ close_all(void **state)
 typedef struct device {
     int64_t max_vector_lanes;
     const char *uniform_barriers;
+    bool no_pointers;
 } device;
 
 static device
@@ -58,7 +59,8 @@ draw_device(void)
 {
     static const int64_t lanes[] = {4, 2, 1, 3, 0};
     return (device){.max_vector_lanes = lanes[between(0, 4)],
-                    .uniform_barriers = between(0, 1) ? "yes" : "static"};
+                    .uniform_barriers = between(0, 1) ? "yes" : "static",
+                    .no_pointers = between(0, 3) > 0};
 }
 
 static const tn_target *
@@ -66,14 +68,15 @@ target_of(const device *d)
 {
     const tn_node *keys = tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, "vulkan"),
                                                       tn_string(k.ctx, "gpu"), NULL));
-    return tn_as_target(
-        tn_target_of(k.ctx, "vulkan",
-                     tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, 1),
-                              "max_threads_per_block", tn_i64(k.ctx, 64), "max_num_threads",
-                              tn_i64(k.ctx, 64), "max_shared_memory_per_block",
-                              tn_i64(k.ctx, 65536), "max_vector_lanes",
-                              tn_i64(k.ctx, d->max_vector_lanes), "uniform_barriers",
-                              tn_string(k.ctx, d->uniform_barriers), NULL)));
+    const tn_node *attrs =
+        tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, 1), "max_threads_per_block",
+                 tn_i64(k.ctx, 64), "max_num_threads", tn_i64(k.ctx, 64),
+                 "max_shared_memory_per_block", tn_i64(k.ctx, 65536), "max_vector_lanes",
+                 tn_i64(k.ctx, d->max_vector_lanes), "uniform_barriers",
+                 tn_string(k.ctx, d->uniform_barriers), NULL);
+    if (d->no_pointers)
+        attrs = tn_dict_set(k.ctx, attrs, "supports_pointers", tn_bool(k.ctx, false));
+    return tn_as_target(tn_target_of(k.ctx, "vulkan", attrs));
 }
 
 /* ---- what a device lacks ---- */
@@ -90,6 +93,19 @@ find_lack(void *user, const tn_node *n)
     tnb_dtype d = tn_is_scalar(n) ? tn_dtype_of(n) : TNB_I32;
     if (l->d->max_vector_lanes > 0 && d.lanes > l->d->max_vector_lanes)
         l->what = "a vector is too wide";
+    tn_list idx;
+    const tn_node *buffer = tn_as_buffer_load(n)    ? tn_as_buffer_load(n)->buffer
+                            : tn_as_buffer_store(n) ? tn_as_buffer_store(n)->buffer
+                                                    : NULL;
+    if (buffer)
+        idx = tn_as_buffer_load(n) ? tn_as_buffer_load(n)->indices : tn_as_buffer_store(n)->indices;
+    if (l->d->no_pointers && buffer && tn_dtype_of(idx.at[0]).lanes > 1)
+        l->what = "several elements are accessed at once";
+    bool pointer = n->kind == TN_KIND_DECL_BUFFER || (tn_as_call(n) && d.code == TNB_HANDLE);
+    for (uint32_t i = 0; tn_as_call(n) && i < tn_as_call(n)->args.n; i++)
+        pointer |= tn_dtype_of(tn_as_call(n)->args.at[i]).code == TNB_HANDLE;
+    if (l->d->no_pointers && pointer)
+        l->what = "there is a pointer";
     return l->what ? TN_WALK_STOP : TN_WALK_ON;
 }
 
@@ -284,8 +300,10 @@ check(const device *d, const tn_node *meaning, const tn_node *f, const tn_node *
 typedef struct text {
     char s[16384];
     size_t n;
-    int64_t blocks, threads, lanes, inputs, elements;
-    const char *dtypes[5]; /* of the inputs, and of the result */
+    int64_t blocks, threads, lanes, inputs;
+    bool halves;           /* float16 among the dtypes */
+    const char *dtypes[5]; /* of the inputs as they are read, and of the result */
+    bool view[4];          /* an input is read through a view */
 } text;
 
 static void
@@ -315,11 +333,26 @@ draw_dtype(bool ints)
     return all[between(0, ints ? 5 : 8)];
 }
 
+/* How a view of elements of the dtype may read them. */
+static const char *
+same_width(const char *d)
+{
+    static const char *const pairs[][2] = {{"float32", "int32"}, {"int32", "uint32"},
+                                           {"uint32", "int32"},  {"int8", "uint8"},
+                                           {"uint8", "int8"},    {"int16", "uint16"},
+                                           {"uint16", "int16"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs && between(0, 1); i++)
+        if (!strcmp(pairs[i][0], d))
+            return pairs[i][1];
+    return d;
+}
+
 /* An element of an input, where the lane at hand is. */
 static void
 element(text *t, int64_t i)
 {
-    add(t, "A%d[(b * %d + t) * %d + v]", (int)i, (int)t->threads, (int)t->lanes);
+    add(t, "%s%d[(b * %d + t) * %d + v]", t->view[i] ? "V" : "A", (int)i, (int)t->threads,
+        (int)t->lanes);
 }
 
 static void
@@ -436,10 +469,18 @@ draw_text(text *t)
     for (int64_t i = 0; i < t->inputs; i++) {
         t->dtypes[i] = draw_dtype(false);
         narrow |= !strcmp(t->dtypes[i], "float16");
-        add(t, "A%d: T.Buffer((%d,), \"%s\"), ", (int)i, (int)n, t->dtypes[i]);
+        t->view[i] = between(0, 3) == 0;
+        add(t, "A%d: T.Buffer((%d,), \"%s\"), ", (int)i, (int)(n + 2 * i), t->dtypes[i]);
     }
     const char *d = t->dtypes[t->inputs];
     add(t, "B: T.Buffer((%d,), \"%s\")):\n", (int)n, d);
+    for (int64_t i = 0; i < t->inputs; i++) {
+        if (!t->view[i])
+            continue;
+        t->dtypes[i] = same_width(t->dtypes[i]);
+        add(t, "        V%d = T.decl_buffer((%d,), \"%s\", data=A%d.data, elem_offset=%d)\n",
+            (int)i, (int)n, t->dtypes[i], (int)i, (int)(2 * i));
+    }
     if (room >= 0)
         add(t, "        S = T.alloc_buffer((%d,), \"%s\", scope=\"%s\")\n",
             (int)(room ? t->lanes : t->threads * t->lanes), d, rooms[room]);
@@ -469,7 +510,7 @@ draw_text(text *t)
         else
             add(t, "%s = S[v]\n", result);
     }
-    t->elements = narrow;
+    t->halves = narrow;
     return read_text(t);
 }
 
@@ -495,7 +536,7 @@ vectors(void **state)
         device d = draw_device();
         const tn_node *f = draw_text(t);
         check(&d, with_barriers(f), f, tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL),
-              t->elements ? 0.05 : 1e-3, "a text");
+              t->halves ? 0.05 : 1e-3, "a text");
     }
     free(t);
 }
@@ -620,7 +661,9 @@ nothing_is_there_for_nothing(void **state)
         device d;
         bool phases;
     } rows[] = {{"SplitVectors", {.max_vector_lanes = 2, .uniform_barriers = "no"}, false},
-                {"UniformBarriers", {.uniform_barriers = "yes"}, true}};
+                {"UniformBarriers", {.uniform_barriers = "yes"}, true},
+                {"LowerViews", {.uniform_barriers = "no", .no_pointers = true}, false},
+                {"LowerVectorAccess", {.uniform_barriers = "no", .no_pointers = true}, false}};
     text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lacked = 0;

@@ -36,9 +36,9 @@
          "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, ConvertBlocksToOpaque, "  \
          "Simplify, LowerIndexChecks, UniformBarriers, ThreadSync, UnifyThreadBinding, "         \
          "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, FlattenBuffer, "       \
-         "PlanSharedMemory, Simplify, LoopPartition, VectorizeLoop, SplitVectors, UnrollLoop, "  \
-         "Simplify, "                                                                            \
-         "HoistIfThenElse, RemoveNoOp, NarrowDataType, CommonSubexprElim",                       \
+         "PlanSharedMemory, LowerViews, Simplify, LoopPartition, VectorizeLoop, SplitVectors, "  \
+         "UnrollLoop, Simplify, HoistIfThenElse, RemoveNoOp, NarrowDataType, "                   \
+         "LowerVectorAccess, CommonSubexprElim",                                                 \
          "A program scheduled for threads, as a code generator for GPUs reads it.")
 
 #endif
