@@ -51,7 +51,7 @@ typedef struct wide {
     int64_t lanes, unroll;
     part parts[MAX_PARTS];
     uint32_t n;
-    bool reduces, calls;
+    bool reduces, calls, conditions;
     bool again; /* elements may be computed twice */
 } wide;
 
@@ -93,6 +93,7 @@ typedef struct finder {
     const tn_buffer_store *st; /* loads of its buffer are looked for */
     uint32_t loads, elsewhere;
     bool calls, odd;
+    bool conditions; /* around vectors; LoopPartition may take them away */
 } finder;
 
 static tn_walk_step
@@ -106,8 +107,7 @@ look(void *user, const tn_node *n)
     }
     if (n->kind == TN_KIND_CALL) {
         const tn_op *op = tn_call_op_of((const tn_call *)n);
-        /* a condition around a vector is one of the loops outside, and LoopPartition's */
-        q->calls |= !tn_is_intrin(n, TN_INTRIN_if_then_else);
+        (*(tn_is_intrin(n, TN_INTRIN_if_then_else) ? &q->conditions : &q->calls)) = true;
         q->odd |= !op || op->flags & (TN_OP_IMPURE | TN_OP_READS_MEMORY);
     }
     return TN_WALK_ON;
@@ -165,6 +165,7 @@ fill(wide *w, const tn_for_loop *f)
             return false;
     finder all = find(w, f->body, NULL);
     w->calls = all.calls;
+    w->conditions = all.conditions;
     if (all.odd)
         return false;
     for (uint32_t i = 0; i < w->n; i++) {
@@ -664,7 +665,7 @@ widen(tnk_ranged *r, const tn_stmt *s)
     if (parallel && w.reduces)
         return plain;
     w.again &= *(bool *)r->user;
-    if (w.reduces && !w.calls)
+    if (w.reduces && !w.calls && !(w.conditions && known))
         w.unroll = !known || n >= MAX_UNROLL * lanes ? MAX_UNROLL : n >= 2 * lanes ? 2 : 1;
     const tn_stmt *fast = fast_form(&w);
     const tn_expr *enough = tn_ge_of(ctx, f->extent, number(&w, lanes));

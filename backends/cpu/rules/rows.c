@@ -35,6 +35,7 @@ typedef struct rows {
     tnk_item *all[CPU_MAX_BLOCKS], *root;
     uint32_t n, n_reductions;
     bool columns;
+    bool guarded; /* turns past the end are left out by a condition that LoopPartition takes away */
     double reduced; /* elements that a result is made of */
 } rows;
 
@@ -237,10 +238,9 @@ note_width(void *user, const tn_node *n)
     widths *w = user;
     if (n->kind == TN_KIND_CALL) {
         const tn_op *op = tn_call_op_of((const tn_call *)n);
-        /* a condition that holds for a whole vector or for none of it is LoopPartition's */
-        bool whole = tn_is_intrin(n, TN_INTRIN_if_then_else) &&
+        bool guard = w->r->guarded && tn_is_intrin(n, TN_INTRIN_if_then_else) &&
                      !tn_uses(((const tn_call *)n)->args.at[0], w->along);
-        w->bad |= !op || (op->flags & TN_OP_LAZY && tn_uses(n, w->along) && !whole);
+        w->bad |= !op || (op->flags & TN_OP_LAZY && tn_uses(n, w->along) && !guard);
     }
     const tn_buffer_load *l = tn_as_buffer_load(n);
     if (!l && n->kind != TN_KIND_CAST && n->kind != TN_KIND_BUFFER_STORE)
@@ -255,24 +255,29 @@ note_width(void *user, const tn_node *n)
     return TN_WALK_ON;
 }
 
-int64_t
-cpu_wide_lanes(const tnk_item *block, const tn_expr *along, int vector_bytes)
+static int64_t
+wide_lanes(rows *r, const tnk_item *block, const tn_expr *along)
 {
-    rows r = {.bytes = vector_bytes};
-    widths w = {.r = &r, .along = along, .lanes = 64};
+    widths w = {.r = r, .along = along, .lanes = 64};
     tn_walk(tnk_item_block(block)->body, 0, note_width, NULL, &w);
     return w.bad ? 1 : w.lanes;
 }
 
-bool
-cpu_widen(tnk_sch *s, tn_ctx *ctx, tnk_item *block, const tn_expr *along, tnk_item *loop,
-          int vector_bytes)
+/* Annotates the block's innermost loop, over the iterator `along`, for WidenLoop, if it has a vector form. */
+static bool
+widen(rows *r, tnk_item *block, const tn_expr *along, tnk_item *loop)
 {
-    int64_t e, lanes = cpu_wide_lanes(block, along, vector_bytes);
+    int64_t e, lanes = wide_lanes(r, block, along);
     if (tnk_loop_extent(loop, &e))
         while (lanes > e && lanes > 4)
             lanes /= 2;
-    return lanes < 2 || tnk_annotate(s, loop, "tenon.wide", tn_i64(ctx, lanes));
+    return lanes < 2 || tnk_annotate(r->s, loop, "tenon.wide", tn_i64(r->ctx, lanes));
+}
+
+int64_t
+cpu_wide_lanes(const tnk_item *block, const tn_expr *along, int vector_bytes)
+{
+    return wide_lanes(&(rows){.bytes = vector_bytes}, block, along);
 }
 
 static double
@@ -404,8 +409,7 @@ finish_block(rows *r, tnk_item *block, uint32_t depth)
         if (columns) {
             tnk_item *m[CPU_MAX_LOOPS];
             uint32_t own = tnk_sch_loops(s, init, m, CPU_MAX_LOOPS);
-            if (own > CPU_MAX_LOOPS || own == 0 ||
-                !cpu_widen(s, r->ctx, init, along, m[own - 1], r->bytes))
+            if (own > CPU_MAX_LOOPS || own == 0 || !widen(r, init, along, m[own - 1]))
                 return false;
         } else {
             for (uint32_t i = 0; i < b->iters.n; i++) /* the last of them */
@@ -413,8 +417,7 @@ finish_block(rows *r, tnk_item *block, uint32_t depth)
                     along = tn_as_iter_var(b->iters.at[i])->var;
         }
     }
-    return !along || (cpu_widen(s, r->ctx, block, along, order[k - 1], r->bytes) &&
-                      stream_row(r, block, order[k - 1]));
+    return !along || (widen(r, block, along, order[k - 1]) && stream_row(r, block, order[k - 1]));
 }
 
 /* Whether a turn comes back to elements: it keeps some, or reads what is given twice. */
@@ -560,6 +563,7 @@ cut(rows *r, tnk_item *block)
         if (!tnk_split_n(r->s, outer, factors, 2, part))
             return false;
         outer = part[0];
+        r->guarded = true;
     }
     return tnk_rfactor(r->s, outer, 0) != NULL;
 }
@@ -618,6 +622,7 @@ cpu_schedule_rows(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
                             .bytes = r.bytes,
                             .caches = r.caches,
                             .n = 1,
+                            .guarded = r.guarded,
                             .reduced = r.reduced};
                 one.root = one.all[0] = parts[i];
                 if (!schedule_root(&one))

@@ -52,11 +52,6 @@ cpu_schedule_choice(tnk_sch *s, tnk_item *block, int vector_bytes);
  * converts to there; 1: it has no vector form. */
 int64_t
 cpu_wide_lanes(const tnk_item *block, const tn_expr *along, int vector_bytes);
-/* Annotates the block's innermost loop, over the iterator `along`, for WidenLoop, if it has a vector
- * form. */
-bool
-cpu_widen(tnk_sch *s, tn_ctx *ctx, tnk_item *block, const tn_expr *along, tnk_item *loop,
-          int vector_bytes);
 /* Has a loop for WidenLoop fetch what it will read `ahead` elements later, unless the function's result may be in a core's
  * caches. */
 bool
