@@ -198,7 +198,7 @@ tn_vdevice_of(tn_ctx *ctx, const tn_node *target, int64_t id, const char *scope)
 
 /* ---- distributed tensors ---- */
 const tn_node *
-tn_mesh_of(tn_ctx *ctx, tn_list shape, tn_list devices)
+tn_mesh_new(tn_ctx *ctx, tn_list shape, tn_list devices)
 {
     int64_t count = 1, n;
     for (uint32_t i = 0; i < shape.n; i++) {
@@ -226,7 +226,7 @@ tn_placement_new(tn_ctx *ctx, const tn_node *mesh, const char *spec)
 }
 
 const char *
-tn_placement_of(const tn_node *n)
+tn_placement_spec(const tn_node *n)
 {
     const tn_global_info *g = tn_as_global_info(n);
     return g && !strcmp(g->kind, "placement") ? tn_dict_str(g->value, "spec", NULL) : NULL;
@@ -235,7 +235,7 @@ tn_placement_of(const tn_node *n)
 const tn_node *
 tn_placement_mesh(const tn_node *n)
 {
-    return tn_placement_of(n) ? tn_dict_get(tn_as_global_info(n)->value, "mesh") : NULL;
+    return tn_placement_spec(n) ? tn_dict_get(tn_as_global_info(n)->value, "mesh") : NULL;
 }
 
 /* ---- attributes of calls (tenon/core/op.h) ---- */

@@ -54,7 +54,7 @@ tn_scalar_constant(tn_ctx *ctx, tnb_dtype d, double v)
 }
 
 const tn_expr *
-tn_shape(tn_ctx *ctx, tn_list values)
+tn_shape_expr_of(tn_ctx *ctx, tn_list values)
 {
     const tn_node **at = NULL;
     for (uint32_t i = 0; i < values.n; i++) {
@@ -85,7 +85,7 @@ tn_tuple_of(tn_ctx *ctx, tn_list fields)
 }
 
 const tn_expr *
-tn_tuple_get_of(tn_ctx *ctx, const tn_expr *t, int64_t index)
+tn_tuple_item(tn_ctx *ctx, const tn_expr *t, int64_t index)
 {
     if (!is_expr(ctx, t, "a tuple"))
         return tn_error_node(ctx);
@@ -237,7 +237,8 @@ tn_call_is_pure_in(const tn_module *m, const tn_call *c)
 
 /* ---- control ---- */
 const tn_expr *
-tn_if(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch, const tn_expr *else_branch)
+tn_if_expr_of(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch,
+              const tn_expr *else_branch)
 {
     if (!is_expr(ctx, cond, "a condition") || !is_expr(ctx, then_branch, "a branch") ||
         !is_expr(ctx, else_branch, "a branch"))
@@ -275,7 +276,7 @@ tn_merge_blocks(tn_ctx *ctx, tn_list blocks)
     for (uint32_t i = 0; i <= blocks.n; i++) {
         bool plain = i < blocks.n && tn_is(blocks.at[i], TN_KIND_BINDING_BLOCK);
         if (!plain && run.n) {
-            TNB_PUSH(scratch, out, tn_binding_block(ctx, (tn_list){run.at, run.n}, false));
+            TNB_PUSH(scratch, out, tn_binding_block_of(ctx, (tn_list){run.at, run.n}, false));
             run.n = 0;
         }
         if (i == blocks.n)
@@ -317,7 +318,7 @@ is_binding_var(tn_ctx *ctx, const tn_node *var)
 }
 
 const tn_node *
-tn_binding(tn_ctx *ctx, const tn_expr *var, const tn_expr *value)
+tn_var_binding_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *value)
 {
     if (!is_binding_var(ctx, var) || !is_expr(ctx, value, "a bound value"))
         return tn_error_node(ctx);
@@ -335,7 +336,7 @@ tn_match_cast_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *value, const tn
 }
 
 const tn_node *
-tn_binding_block(tn_ctx *ctx, tn_list bindings, bool dataflow)
+tn_binding_block_of(tn_ctx *ctx, tn_list bindings, bool dataflow)
 {
     for (uint32_t i = 0; i < bindings.n; i++) {
         if (tn_bad(ctx, bindings.at[i]))

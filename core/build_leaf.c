@@ -28,7 +28,7 @@ tn_var_dtype(tn_ctx *ctx, const char *name, tnb_dtype d)
 }
 
 const tn_expr *
-tn_dataflow_var(tn_ctx *ctx, const char *name, const tn_type *type)
+tn_dataflow_var_new(tn_ctx *ctx, const char *name, const tn_type *type)
 {
     return new_var(ctx, TN_KIND_DATAFLOW_VAR, name, type);
 }
@@ -102,7 +102,7 @@ tn_string(tn_ctx *ctx, const char *s)
 }
 
 const tn_expr *
-tn_dtype_value(tn_ctx *ctx, tnb_dtype d)
+tn_dtype_imm_of(tn_ctx *ctx, tnb_dtype d)
 {
     return TN_MAKE(ctx, TN_KIND_DTYPE_IMM, dtype_imm, tn_ty_any(ctx), .value = d);
 }

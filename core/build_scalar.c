@@ -65,7 +65,7 @@ tn_shuffle_of(tn_ctx *ctx, tn_list vectors, tn_list indices)
 }
 
 const tn_expr *
-tn_load(tn_ctx *ctx, const tn_node *buffer, tn_list indices)
+tn_buffer_load_of(tn_ctx *ctx, const tn_node *buffer, tn_list indices)
 {
     if (tn_bad(ctx, buffer))
         return tn_error_node(ctx);

@@ -101,7 +101,7 @@ tn_range_of(tn_ctx *ctx, const tn_expr *min, const tn_expr *extent)
 }
 
 const tn_node *
-tn_region_of(tn_ctx *ctx, const tn_node *buffer, tn_list ranges)
+tn_buffer_region_of(tn_ctx *ctx, const tn_node *buffer, tn_list ranges)
 {
     if (!kind_is(ctx, buffer, TN_KIND_BUFFER, "what a region lies in"))
         return tn_error_node(ctx);
@@ -125,7 +125,7 @@ tn_region_full(tn_ctx *ctx, const tn_node *buffer)
     const tn_node **at = TNB_NEW_N(tn_scratch(ctx), const tn_node *, shape.n);
     for (uint32_t i = 0; i < shape.n; i++)
         at[i] = tn_range_of(ctx, tn_int_imm_of(ctx, tn_dtype_of(shape.at[i]), 0), shape.at[i]);
-    return tn_region_of(ctx, buffer, (tn_list){at, shape.n});
+    return tn_buffer_region_of(ctx, buffer, (tn_list){at, shape.n});
 }
 
 const tn_node *
@@ -137,7 +137,7 @@ tn_region_point(tn_ctx *ctx, const tn_node *buffer, tn_list indices)
             return tn_error_node(ctx);
         at[i] = tn_range_of(ctx, indices.at[i], tn_int_imm_of(ctx, tn_dtype_of(indices.at[i]), 1));
     }
-    return tn_region_of(ctx, buffer, (tn_list){at, indices.n});
+    return tn_buffer_region_of(ctx, buffer, (tn_list){at, indices.n});
 }
 
 const tn_node *
@@ -163,9 +163,10 @@ tn_iter_var_of(tn_ctx *ctx, const tn_node *dom, const tn_expr *var, tn_iter_kind
 
 /* ---- statements ---- */
 const tn_stmt *
-tn_store(tn_ctx *ctx, const tn_node *buffer, const tn_expr *value, tn_list indices)
+tn_buffer_store_of(tn_ctx *ctx, const tn_node *buffer, const tn_expr *value, tn_list indices)
 {
-    const tn_expr *as_load = tn_load(ctx, buffer, indices); /* checks the access; gives its dtype */
+    const tn_expr *as_load =
+        tn_buffer_load_of(ctx, buffer, indices); /* checks the access; gives its dtype */
     if (tn_is_error(as_load) || !is_scalar(ctx, value, false, "a stored value"))
         return tn_error_node(ctx);
     tnb_dtype want = tn_dtype_of(as_load), got = tn_dtype_of(value);
@@ -212,8 +213,8 @@ tn_decl_buffer_of(tn_ctx *ctx, const tn_node *buffer)
 }
 
 const tn_stmt *
-tn_attr_of(tn_ctx *ctx, const tn_node *node, const char *key, const tn_expr *value,
-           const tn_stmt *body)
+tn_attr_stmt_of(tn_ctx *ctx, const tn_node *node, const char *key, const tn_expr *value,
+                const tn_stmt *body)
 {
     if (tn_is_error(node) || tn_bad(ctx, value) || !is_stmt(ctx, body, "the body of an attribute"))
         return tn_error_node(ctx);
@@ -306,8 +307,8 @@ tn_if_stmt_of(tn_ctx *ctx, const tn_expr *cond, const tn_stmt *then_case, const 
 }
 
 const tn_stmt *
-tn_for(tn_ctx *ctx, const tn_expr *var, const tn_expr *min, const tn_expr *extent, tn_for_kind kind,
-       const char *thread_tag, const tn_node *annotations, const tn_stmt *body)
+tn_for_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *min, const tn_expr *extent,
+          tn_for_kind kind, const char *thread_tag, const tn_node *annotations, const tn_stmt *body)
 {
     if (!kind_is(ctx, var, TN_KIND_VAR, "a loop variable") ||
         !is_scalar(ctx, min, true, "the start of a loop") ||

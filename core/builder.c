@@ -105,8 +105,8 @@ flush(tn_builder *b)
 {
     struct scope *s = b->scope;
     if (s->bindings.n) {
-        const tn_node *block = tn_binding_block(b->ctx, (tn_list){s->bindings.at, s->bindings.n},
-                                                s->open && s->dataflow);
+        const tn_node *block = tn_binding_block_of(b->ctx, (tn_list){s->bindings.at, s->bindings.n},
+                                                   s->open && s->dataflow);
         TNB_PUSH(b->arena, s->blocks, block);
     }
     s->bindings.n = 0;
@@ -295,12 +295,12 @@ normalize(tn_builder *b, const tn_expr *e)
     case TN_KIND_TUPLE_GET: {
         const tn_tuple_get *g = (const tn_tuple_get *)e;
         const tn_expr *t = to_leaf(b, g->tuple);
-        return t == g->tuple ? e : tn_tuple_get_of(b->ctx, t, g->index);
+        return t == g->tuple ? e : tn_tuple_item(b->ctx, t, g->index);
     }
     case TN_KIND_IF_EXPR: {
         const tn_if_expr *i = (const tn_if_expr *)e;
-        return tn_if(b->ctx, to_leaf(b, i->cond), normalize_branch(b, i->then_branch),
-                     normalize_branch(b, i->else_branch));
+        return tn_if_expr_of(b->ctx, to_leaf(b, i->cond), normalize_branch(b, i->then_branch),
+                             normalize_branch(b, i->else_branch));
     }
     case TN_KIND_SEQ_EXPR: { /* its bindings come first, then its result */
         const tn_seq_expr *s = (const tn_seq_expr *)e;
@@ -323,9 +323,9 @@ bind_new(tn_builder *b, const tn_expr *e, const char *hint, bool output)
     const tn_type *t = e->type ? e->type : tn_ty_any(b->ctx);
     const char *name = fresh_name(b, hint);
     tn_loc old = e->loc ? tn_at(b->ctx, e->loc) : tn_at(b->ctx, b->ctx->at);
-    const tn_expr *v = tn_builder_in_dataflow(b) && !output ? tn_dataflow_var(b->ctx, name, t)
+    const tn_expr *v = tn_builder_in_dataflow(b) && !output ? tn_dataflow_var_new(b->ctx, name, t)
                                                             : tn_var_new(b->ctx, name, t);
-    tn_emit_binding(b, tn_binding(b->ctx, v, e));
+    tn_emit_binding(b, tn_var_binding_of(b->ctx, v, e));
     tn_at(b->ctx, old);
     return v;
 }
@@ -362,7 +362,7 @@ tn_emit_match_cast(tn_builder *b, const tn_expr *value, const tn_type *to, const
     need_scope(b);
     value = to_leaf(b, value);
     const char *name = fresh_name(b, hint);
-    const tn_expr *v = tn_builder_in_dataflow(b) ? tn_dataflow_var(b->ctx, name, to)
+    const tn_expr *v = tn_builder_in_dataflow(b) ? tn_dataflow_var_new(b->ctx, name, to)
                                                  : tn_var_new(b->ctx, name, to);
     const tn_node *m = tn_match_cast_of(b->ctx, v, value, to);
     if (tn_is_error(m))

@@ -157,7 +157,7 @@ random_value(struct maker *k, const tn_expr *var, const tn_type *t, const char *
                 return tn_error_node(k->ctx);
             at[i] = tn_i64(k->ctx, known ? v : k->unknown);
         }
-        return tn_shape(k->ctx, (tn_list){at, (uint32_t)n});
+        return tn_shape_expr_of(k->ctx, (tn_list){at, (uint32_t)n});
     }
     case TN_KIND_TY_TUPLE: {
         tn_list l = ((const tn_ty_tuple *)t)->fields;

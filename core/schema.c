@@ -68,7 +68,7 @@ to_dtype(tn_ctx *ctx, const tn_node *v)
     tnb_dtype d = TNB_VOID;
     if (*s && strcmp(s, "void") != 0 && !tnb_dtype_parse(s, strlen(s), &d))
         return NULL;
-    return tn_dtype_value(ctx, d);
+    return tn_dtype_imm_of(ctx, d);
 }
 
 static const tn_node *

@@ -26,7 +26,7 @@ tn_ty_shape_of(tn_ctx *ctx, tn_list values)
 {
     if (tn_bad_list(ctx, values))
         return tn_error_node(ctx);
-    const tn_expr *s = tn_shape(ctx, values); /* checks and converts the extents */
+    const tn_expr *s = tn_shape_expr_of(ctx, values); /* checks and converts the extents */
     return s->type ? s->type : s;
 }
 
@@ -86,7 +86,7 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
     }
     if (ndim < -1)
         return tn_error(ctx, 0, TNB_SHAPE, "rank %lld is negative", (long long)ndim);
-    if (vdevice && vdevice->kind != TN_KIND_VDEVICE && !tn_placement_of(vdevice))
+    if (vdevice && vdevice->kind != TN_KIND_VDEVICE && !tn_placement_spec(vdevice))
         return tn_error(ctx, 0, TNB_TYPE,
                         "the vdevice of a tensor must be a virtual device, not %s",
                         tn_brief(ctx, vdevice));
@@ -97,7 +97,7 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
 const tn_type *
 tn_ty_tensor_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d)
 {
-    return tn_ty_tensor_of(ctx, tn_shape(ctx, dims), d, -1, NULL);
+    return tn_ty_tensor_of(ctx, tn_shape_expr_of(ctx, dims), d, -1, NULL);
 }
 
 static bool

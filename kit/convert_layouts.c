@@ -93,14 +93,14 @@ bind(converter *c, const tn_expr *var, const tn_expr *value)
                               : tn_var_retyped(c->ctx, var, value->type);
     if (made != var)
         tnb_ptrmap_set(c->vars, var, made);
-    TNB_PUSH(tn_scratch(c->ctx), c->out, tn_binding(c->ctx, made, value));
+    TNB_PUSH(tn_scratch(c->ctx), c->out, tn_var_binding_of(c->ctx, made, value));
     return made;
 }
 
 static const tn_expr *
 emit(converter *c, const tn_expr *value)
 {
-    return bind(c, tn_dataflow_var(c->ctx, "lv", value->type), value);
+    return bind(c, tn_dataflow_var_new(c->ctx, "lv", value->type), value);
 }
 
 /* The leaf as it is now named. */
@@ -167,7 +167,7 @@ converted(converter *c, const tn_expr *e, const tn_node *from, const tn_node *to
     const tn_node **fields = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, x->items.n);
     const tn_tuple *tuple = tn_as_tuple(e);
     for (uint32_t i = 0; i < x->items.n; i++) {
-        const tn_expr *field = tuple ? tuple->fields.at[i] : emit(c, tn_tuple_get_of(c->ctx, e, i));
+        const tn_expr *field = tuple ? tuple->fields.at[i] : emit(c, tn_tuple_item(c->ctx, e, i));
         fields[i] = converted(c, field, x->items.at[i], y->items.at[i]);
     }
     return tn_tuple_of(c->ctx, tn_list_of(c->ctx, fields, x->items.n));
@@ -270,8 +270,8 @@ type_laid_out(converter *c, const tn_type *t, const tn_node *l)
     const tn_node **moved = TNB_NEW_N(tn_scratch(c->ctx), const tn_node *, dims.n);
     for (uint32_t i = 0; i < dims.n; i++)
         moved[i] = dims.at[p.axis[i] - 'A'];
-    return tn_ty_tensor_of(c->ctx, tn_shape(c->ctx, tn_list_of(c->ctx, moved, dims.n)), own->dtype,
-                           own->ndim, own->vdevice);
+    return tn_ty_tensor_of(c->ctx, tn_shape_expr_of(c->ctx, tn_list_of(c->ctx, moved, dims.n)),
+                           own->dtype, own->ndim, own->vdevice);
 }
 
 static void
@@ -320,7 +320,7 @@ convert_binding(converter *c, const tn_node *binding)
         const tn_array *fields = tn_as_array(layout_of(c, get->tuple));
         const tn_expr *tuple = renamed(c, get->tuple);
         const tn_expr *value =
-            tuple == get->tuple ? b->value : tn_tuple_get_of(c->ctx, tuple, get->index);
+            tuple == get->tuple ? b->value : tn_tuple_item(c->ctx, tuple, get->index);
         bind_laid_out(c, b->var, value,
                       fields ? fields->items.at[get->index]
                              : initial_of_type(c->ctx, b->value->type));
@@ -351,7 +351,7 @@ convert_block(tn_rewriter *r, const tn_node *n)
         const tn_var_binding *x = tn_as_var_binding(at.at[i]), *y = tn_as_var_binding(c->out.at[i]);
         same = at.at[i] == c->out.at[i] || (x && y && x->var == y->var && x->value == y->value);
     }
-    return same ? NULL : tn_binding_block(c->ctx, tn_list_of(c->ctx, c->out.at, c->out.n), true);
+    return same ? NULL : tn_binding_block_of(c->ctx, tn_list_of(c->ctx, c->out.at, c->out.n), true);
 }
 
 /* ---- functions ---- */

@@ -67,7 +67,7 @@ var(const nest *w, const char *name)
 static const tn_stmt *
 loop(const nest *w, const tn_expr *v, const tn_expr *extent, tn_for_kind kind, const tn_stmt *body)
 {
-    return tn_for(w->ctx, v, tn_i64(w->ctx, 0), extent, kind, NULL, NULL, body);
+    return tn_for_of(w->ctx, v, tn_i64(w->ctx, 0), extent, kind, NULL, NULL, body);
 }
 
 static const tn_stmt *
@@ -79,13 +79,13 @@ serial(const nest *w, const tn_expr *v, const tn_expr *extent, const tn_stmt *bo
 static const tn_expr *
 load(const nest *w, const tn_node *buffer, const tn_expr *at)
 {
-    return tn_load(w->ctx, buffer, tn_listv(w->ctx, at, NULL));
+    return tn_buffer_load_of(w->ctx, buffer, tn_listv(w->ctx, at, NULL));
 }
 
 static const tn_stmt *
 store(const nest *w, const tn_node *buffer, const tn_expr *at, const tn_expr *value)
 {
-    return tn_store(w->ctx, buffer, value, tn_listv(w->ctx, at, NULL));
+    return tn_buffer_store_of(w->ctx, buffer, value, tn_listv(w->ctx, at, NULL));
 }
 
 /* row * width + column */
@@ -143,7 +143,7 @@ element(const nest *w, const cpu_attention_operand *o, const tn_node *buffer, co
                        ? tn_i64(ctx, 0)
                        : tn_floordivi(ctx, w->batch[along], o->shared[i] > 0 ? o->shared[i] : 1);
     }
-    return tn_load(ctx, buffer, tn_list_of(ctx, index, o->n));
+    return tn_buffer_load_of(ctx, buffer, tn_list_of(ctx, index, o->n));
 }
 
 static const tn_expr *
@@ -286,8 +286,8 @@ static const tn_stmt *
 put_result(const nest *w, const tn_expr *row, const tn_expr *column, const tn_expr *value)
 {
     const tn_expr *at = element(w, &w->a->out, w->out, row, column);
-    return tn_store(w->ctx, w->out, tn_cast_to(w->ctx, w->a->dtype, value),
-                    tn_as_buffer_load(at)->indices);
+    return tn_buffer_store_of(w->ctx, w->out, tn_cast_to(w->ctx, w->a->dtype, value),
+                              tn_as_buffer_load(at)->indices);
 }
 
 static const tn_stmt *

@@ -74,7 +74,8 @@ take_apart(choice *c)
                 return false;
         const tn_expr *zero =
             tnb_dtype_is_float(d) ? tn_float_imm_of(ctx, d, 0) : tn_int_imm_of(ctx, d, 0);
-        TNB_PUSH(tn_scratch(ctx), init, tn_store(ctx, st[i]->buffer, zero, st[i]->indices));
+        TNB_PUSH(tn_scratch(ctx), init,
+                 tn_buffer_store_of(ctx, st[i]->buffer, zero, st[i]->indices));
     }
     if (n < 2)
         return false;
@@ -166,7 +167,7 @@ with_sides(choice *c, const tn_expr *e)
 static const tn_expr *
 element(const choice *c, uint32_t i, const tn_expr *at)
 {
-    return tn_load(c->ctx, c->acc[i], tn_listv(c->ctx, at, NULL));
+    return tn_buffer_load_of(c->ctx, c->acc[i], tn_listv(c->ctx, at, NULL));
 }
 
 /* acc[at] = acc[at] joined with the right sides, lane by lane v; turns: of the right sides' places. NULL: places count in
@@ -198,9 +199,10 @@ join_lanes(choice *c, const tn_expr *v, const tn_expr *at, const tn_expr *const 
         TNB_PUSH(tn_scratch(ctx), out, tn_bind_of(ctx, next[i], e));
     }
     for (uint32_t i = 0; i < c->r.n; i++)
-        TNB_PUSH(tn_scratch(ctx), out, tn_store(ctx, c->acc[i], next[i], tn_listv(ctx, at, NULL)));
-    return tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
-                  tnk_seq(ctx, out.at, out.n));
+        TNB_PUSH(tn_scratch(ctx), out,
+                 tn_buffer_store_of(ctx, c->acc[i], next[i], tn_listv(ctx, at, NULL)));
+    return tn_for_of(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                     tnk_seq(ctx, out.at, out.n));
 }
 
 static const tn_expr *
@@ -270,8 +272,8 @@ begin(choice *c, cpu_stmts *out)
                                            : value_at(c, i, element_of(c, number(c, 0), v));
             const tn_list at = tn_listv(ctx, tn_add(ctx, v, number(c, u * c->lanes)), NULL);
             TNB_PUSH(tn_scratch(ctx), *out,
-                     tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL,
-                            NULL, tn_store(ctx, c->acc[i], x, at)));
+                     tn_for_of(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL,
+                               NULL, tn_buffer_store_of(ctx, c->acc[i], x, at)));
         }
     }
 }
@@ -291,8 +293,8 @@ vector_turns(choice *c, const tn_expr *from, const tn_expr *turns, int64_t per)
             return NULL;
         TNB_PUSH(tn_scratch(ctx), out, s);
     }
-    return tn_for(ctx, j, number(c, 0), turns, TN_FOR_SERIAL, NULL, NULL,
-                  tnk_seq(ctx, out.at, out.n));
+    return tn_for_of(ctx, j, number(c, 0), turns, TN_FOR_SERIAL, NULL, NULL,
+                     tnk_seq(ctx, out.at, out.n));
 }
 
 /* The body for element k. */
@@ -316,8 +318,8 @@ copy_of_lanes(choice *c, uint32_t i, cpu_stmts *out)
                                        tn_listv(ctx, number(c, c->lanes), NULL), b->dtype, "local");
     TNB_PUSH(tn_scratch(ctx), *out, tn_alloc_buffer_of(ctx, row, NULL));
     TNB_PUSH(tn_scratch(ctx), *out,
-             tn_for(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
-                    tn_store(ctx, row, x, tn_listv(ctx, v, NULL))));
+             tn_for_of(ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                       tn_buffer_store_of(ctx, row, x, tn_listv(ctx, v, NULL))));
     return row;
 }
 
@@ -368,15 +370,16 @@ each_vector(columns *q,
     if (q->n % c->lanes) /* the last vector is moved back: joining twice does no harm */
         from = tn_min(c->ctx, from, number(c, q->n - c->lanes));
     const tn_stmt *s = body(q, v, tn_add(c->ctx, from, v), turn);
-    return s ? tn_for(c->ctx, j, number(c, 0), number(c, (q->n + c->lanes - 1) / c->lanes),
-                      TN_FOR_SERIAL, NULL, NULL, s)
+    return s ? tn_for_of(c->ctx, j, number(c, 0), number(c, (q->n + c->lanes - 1) / c->lanes),
+                         TN_FOR_SERIAL, NULL, NULL, s)
              : NULL;
 }
 
 static const tn_stmt *
 vectorized(choice *c, const tn_expr *v, const tn_stmt *s)
 {
-    return tn_for(c->ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL, s);
+    return tn_for_of(c->ctx, v, number(c, 0), number(c, c->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                     s);
 }
 
 /* Result i of the body for element k and a column. */
@@ -401,7 +404,7 @@ begin_columns(columns *q, const tn_expr *v, const tn_expr *column, const tn_expr
         const tn_expr *x =
             c->place[i] ? tn_int_imm_of(c->ctx, c->turn, 0) : value_in(c, i, c->f->min, column);
         TNB_PUSH(tn_scratch(c->ctx), out,
-                 tn_store(c->ctx, c->acc[i], x, tn_listv(c->ctx, column, NULL)));
+                 tn_buffer_store_of(c->ctx, c->acc[i], x, tn_listv(c->ctx, column, NULL)));
     }
     return vectorized(c, v, tnk_seq(c->ctx, out.at, out.n));
 }
@@ -431,7 +434,7 @@ end_columns(columns *q, const tn_expr *v, const tn_expr *column, const tn_expr *
     (void)turn;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
     for (uint32_t i = 0; i < c->r.n; i++) {
-        const tn_expr *old = tn_load(ctx, c->r.store[i]->buffer, c->r.store[i]->indices);
+        const tn_expr *old = tn_buffer_load_of(ctx, c->r.store[i]->buffer, c->r.store[i]->indices);
         const tn_expr *best = element(c, i, column);
         if (c->place[i]) { /* the place of the element that was chosen */
             best = tn_add(ctx, c->f->min, tn_cast_to(ctx, tn_dtype_of(c->f->var), best));
@@ -446,7 +449,8 @@ end_columns(columns *q, const tn_expr *v, const tn_expr *column, const tn_expr *
                  tn_bind_of(ctx, next[i], tn_subst(ctx, c->r.joined[i], &map)));
     }
     for (uint32_t i = 0; i < c->r.n; i++) {
-        const tn_stmt *st = tn_store(ctx, c->r.store[i]->buffer, next[i], c->r.store[i]->indices);
+        const tn_stmt *st =
+            tn_buffer_store_of(ctx, c->r.store[i]->buffer, next[i], c->r.store[i]->indices);
         TNB_PUSH(tn_scratch(ctx), out, tn_subst1(ctx, st, c->columns->var, at));
     }
     return vectorized(c, v, tnk_seq(ctx, out.at, out.n));
@@ -478,7 +482,7 @@ choice_of_columns(choice *c)
         return NULL;
     TNB_PUSH(tn_scratch(ctx), out, each_vector(&q, begin_columns, NULL));
     TNB_PUSH(tn_scratch(ctx), out,
-             tn_for(ctx, k, number(c, 0), number(c, turns), TN_FOR_SERIAL, NULL, NULL, turn));
+             tn_for_of(ctx, k, number(c, 0), number(c, turns), TN_FOR_SERIAL, NULL, NULL, turn));
     TNB_PUSH(tn_scratch(ctx), out, each_vector(&q, end_columns, NULL));
     return tnk_seq(ctx, out.at, out.n);
 }
@@ -528,8 +532,8 @@ cpu_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
         const tn_expr *j = tn_var_dtype(ctx, tn_var_name(f->var), tn_dtype_of(f->var)),
                       *end = tn_add(ctx, f->min, tn_sub(ctx, n, rest));
         TNB_PUSH(tn_scratch(ctx), out,
-                 tn_for(ctx, j, zero, rest, TN_FOR_SERIAL, NULL, NULL,
-                        body_at(&c, tn_add(ctx, tn_simplify(r->arith, end), j))));
+                 tn_for_of(ctx, j, zero, rest, TN_FOR_SERIAL, NULL, NULL,
+                           body_at(&c, tn_add(ctx, tn_simplify(r->arith, end), j))));
     }
     const tn_stmt *fast = tnk_seq(ctx, out.at, out.n);
     /* at least a vector, and no more turns than their type counts */
@@ -537,6 +541,6 @@ cpu_widen_choice(tnk_ranged *r, const tn_for_loop *f, int64_t lanes)
         tn_and(ctx, tn_ge_of(ctx, n, number(&c, lanes)), tn_le_of(ctx, n, number(&c, INT32_MAX)));
     if (tn_prove(r->arith, fits))
         return fast;
-    const tn_stmt *few = tn_for(ctx, f->var, f->min, n, TN_FOR_SERIAL, NULL, NULL, f->body);
+    const tn_stmt *few = tn_for_of(ctx, f->var, f->min, n, TN_FOR_SERIAL, NULL, NULL, f->body);
     return tn_if_stmt_of(ctx, fits, fast, tn_fresh_copy(ctx, few, NULL));
 }

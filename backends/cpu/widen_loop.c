@@ -241,8 +241,8 @@ join(tnk_ranged *r, const tn_for_loop *f, const tn_for_loop *g, wide *a)
     const tn_node *both = f->annotations, *ahead = tn_dict_get(g->annotations, ahead_key);
     if (ahead)
         both = tn_dict_set(r->ctx, both, ahead_key, ahead);
-    return tn_for(r->ctx, f->var, f->min, f->extent, (tn_for_kind)f->for_kind, NULL, both,
-                  tn_seqv(r->ctx, f->body, body, NULL));
+    return tn_for_of(r->ctx, f->var, f->min, f->extent, (tn_for_kind)f->for_kind, NULL, both,
+                     tn_seqv(r->ctx, f->body, body, NULL));
 }
 
 static const tn_stmt *
@@ -303,21 +303,21 @@ neutral(const wide *w, const part *p)
 static const tn_expr *
 element(const wide *w, const tn_node *buffer, const tn_expr *at)
 {
-    return tn_load(w->ctx, buffer, tn_listv(w->ctx, at, NULL));
+    return tn_buffer_load_of(w->ctx, buffer, tn_listv(w->ctx, at, NULL));
 }
 
 static const tn_stmt *
 set_element(const wide *w, const tn_node *buffer, const tn_expr *value, const tn_expr *at)
 {
-    return tn_store(w->ctx, buffer, value, tn_listv(w->ctx, at, NULL));
+    return tn_buffer_store_of(w->ctx, buffer, value, tn_listv(w->ctx, at, NULL));
 }
 
 static const tn_stmt *
 vector_loop(const wide *w, const tn_expr *v, const tn_stmt *body)
 {
-    return tn_for(w->ctx, v, tn_int_imm_of(w->ctx, tn_dtype_of(v), 0),
-                  tn_int_imm_of(w->ctx, tn_dtype_of(v), w->lanes), TN_FOR_VECTORIZED, NULL, NULL,
-                  body);
+    return tn_for_of(w->ctx, v, tn_int_imm_of(w->ctx, tn_dtype_of(v), 0),
+                     tn_int_imm_of(w->ctx, tn_dtype_of(v), w->lanes), TN_FOR_VECTORIZED, NULL, NULL,
+                     body);
 }
 
 /* The turns base ... base + lanes - 1 at once, into accumulator number u; of the first `skip` (NULL:
@@ -359,8 +359,8 @@ vector_turns(const wide *w, const tn_expr *from, const tn_expr *turns, int64_t p
                                    tn_add(ctx, from, number(w, u * w->lanes)));
         TNB_PUSH(tn_scratch(ctx), out, vector_turn(w, at, u, NULL));
     }
-    return tn_for(ctx, j, number(w, 0), turns, w->f->for_kind, NULL, NULL,
-                  tnk_seq(ctx, out.at, out.n));
+    return tn_for_of(ctx, j, number(w, 0), turns, w->f->for_kind, NULL, NULL,
+                     tnk_seq(ctx, out.at, out.n));
 }
 
 /* The turns from `from` on, one by one. */
@@ -370,8 +370,8 @@ single_turns(const wide *w, const tn_expr *from, const tn_expr *n)
     tn_ctx *ctx = w->ctx;
     const tn_expr *j = tn_var_dtype(ctx, tn_var_name(w->f->var), tn_dtype_of(w->f->var));
     const tn_stmt *body = tn_fresh_copy(ctx, w->f->body, NULL);
-    return tn_for(ctx, j, number(w, 0), n, TN_FOR_SERIAL, NULL, NULL,
-                  tn_subst1(ctx, body, w->f->var, tn_add(ctx, from, j)));
+    return tn_for_of(ctx, j, number(w, 0), n, TN_FOR_SERIAL, NULL, NULL,
+                     tn_subst1(ctx, body, w->f->var, tn_add(ctx, from, j)));
 }
 
 /* Accumulators, and their neutral elements. */
@@ -437,9 +437,10 @@ end_sums(const wide *w, stmt_list *out)
             TNB_PUSH(tn_scratch(ctx), *out, vector_loop(&half, v, set_element(w, row, x, v)));
         }
         const tn_expr *sum = halves(w, p->op, row, 0, left),
-                      *old = tn_load(ctx, p->store->buffer, at);
+                      *old = tn_buffer_load_of(ctx, p->store->buffer, at);
         TNB_PUSH(tn_scratch(ctx), *out,
-                 tn_store(ctx, p->store->buffer, tn_raw_binary(ctx, p->op, old, sum), at));
+                 tn_buffer_store_of(ctx, p->store->buffer, tn_raw_binary(ctx, p->op, old, sum),
+                                    at));
     }
 }
 
@@ -515,7 +516,7 @@ mark_memory(wide *w, const tn_stmt *s)
     if (ahead > 0)
         tn_walk(w->f->body, 0, find_stream, NULL, &q);
     for (uint32_t i = 0; i < q.data.n; i++)
-        s = tn_attr_of(ctx, q.data.at[i], ahead_key, tn_i64(ctx, ahead), s);
+        s = tn_attr_stmt_of(ctx, q.data.at[i], ahead_key, tn_i64(ctx, ahead), s);
     return s;
 }
 
@@ -631,7 +632,7 @@ widen_body(tnk_ranged *r, const tn_stmt *s, int64_t lanes)
         return s;
     const tn_node *annotations = tn_dict_set(ctx, in->annotations, wide_key, tn_i64(ctx, lanes));
     const tn_stmt *inner =
-        tn_for(ctx, in->var, in->min, in->extent, in->for_kind, NULL, annotations, in->body);
+        tn_for_of(ctx, in->var, in->min, in->extent, in->for_kind, NULL, annotations, in->body);
     uint32_t mark = tn_arith_push(r->arith, NULL);
     tn_arith_range(r->arith, f->var, f->min, f->extent);
     inner = widen(r, inner);
@@ -651,7 +652,7 @@ widen(tnk_ranged *r, const tn_stmt *s)
     const tn_node *others =
         tn_dict_set(ctx, tn_dict_set(ctx, f->annotations, wide_key, NULL), ahead_key, NULL);
     const tn_stmt *plain =
-        tn_for(ctx, f->var, f->min, f->extent, f->for_kind, NULL, others, f->body);
+        tn_for_of(ctx, f->var, f->min, f->extent, f->for_kind, NULL, others, f->body);
     int64_t n = 0;
     bool known = tn_int_value(f->extent, &n), parallel = f->for_kind == TN_FOR_PARALLEL;
     if (lanes < 2 || lanes > 64 || lanes & (lanes - 1) || (known && n < lanes))
@@ -671,7 +672,8 @@ widen(tnk_ranged *r, const tn_stmt *s)
     const tn_expr *enough = tn_ge_of(ctx, f->extent, number(&w, lanes));
     if (tn_prove(r->arith, enough))
         return fast;
-    const tn_stmt *few = tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL, f->body);
+    const tn_stmt *few =
+        tn_for_of(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL, f->body);
     return tn_if_stmt_of(ctx, enough, fast, tn_fresh_copy(ctx, few, NULL));
 }
 

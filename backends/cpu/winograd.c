@@ -199,7 +199,7 @@ static const tn_stmt *
 loop(const winograd *w, const tn_expr *v, int64_t extent, tn_for_kind kind, const tn_stmt *body)
 {
     tn_ctx *ctx = w->ctx;
-    return tn_for(ctx, v, tn_i64(ctx, 0), tn_i64(ctx, extent), kind, NULL, NULL, body);
+    return tn_for_of(ctx, v, tn_i64(ctx, 0), tn_i64(ctx, extent), kind, NULL, NULL, body);
 }
 
 static const tn_node *
@@ -281,7 +281,7 @@ data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node 
     const tn_expr *column = rows ? within(w, &body, c, 0, w->columns) : NULL;
     for (int r = 0; r < IN; r++) {
         const tn_expr *y = tn_addi(ctx, p->y, r - w->top);
-        d[r] = tn_load(ctx, x, tn_listv(ctx, p->image, p->block, y, c, p->lane, NULL));
+        d[r] = tn_buffer_load_of(ctx, x, tn_listv(ctx, p->image, p->block, y, c, p->lane, NULL));
         d[r] = tn_cast_to(ctx, TNB_F32, d[r]);
         if (rows)
             d[r] = tn_if_then_else(ctx, tn_and(ctx, rows[r], column), d[r],
@@ -290,8 +290,8 @@ data_columns(const winograd *w, const place *p, const tn_node *x, const tn_node 
     }
     data_line(w, &all, d, out);
     for (int a = 0; a < IN; a++)
-        put(&all, tn_store(ctx, lines, out[a],
-                           register_at(w, tn_add(ctx, tn_i64(ctx, a * IN), s), p->lane)));
+        put(&all, tn_buffer_store_of(ctx, lines, out[a],
+                                     register_at(w, tn_add(ctx, tn_i64(ctx, a * IN), s), p->lane)));
     put(&body, in_vectors(w, p, &all));
     return for_lines(w, s, IN, sequence(w, &body));
 }
@@ -312,12 +312,14 @@ data_tile(const winograd *w, const place *p, const tn_node *x, const tn_node *ou
 
     const tn_expr *a = var(w, "a"), *first = tn_muli(ctx, a, IN), *d[IN], *line[IN];
     for (int s = 0; s < IN; s++)
-        d[s] = named(w, &all, tn_load(ctx, lines, register_at(w, tn_addi(ctx, first, s), p->lane)));
+        d[s] =
+            named(w, &all,
+                  tn_buffer_load_of(ctx, lines, register_at(w, tn_addi(ctx, first, s), p->lane)));
     data_line(w, &all, d, line);
     for (int b = 0; b < IN; b++)
-        put(&all,
-            tn_store(ctx, out, line[b],
-                     tn_listv(ctx, tn_addi(ctx, first, b), p->block, p->tile, p->lane, NULL)));
+        put(&all, tn_buffer_store_of(ctx, out, line[b],
+                                     tn_listv(ctx, tn_addi(ctx, first, b), p->block, p->tile,
+                                              p->lane, NULL)));
     put(&tile, for_lines(w, a, IN, in_vectors(w, p, &all)));
     return sequence(w, &tile);
 }
@@ -332,12 +334,12 @@ result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *
     for (int a = 0; a < IN; a++) {
         const tn_expr *point = tn_add(ctx, tn_i64(ctx, a * IN), s);
         tn_list at = tn_listv(ctx, point, p->block, p->tile, p->lane, NULL);
-        d[a] = named(w, &all, tn_load(ctx, m, at));
+        d[a] = named(w, &all, tn_buffer_load_of(ctx, m, at));
     }
     result_line(w, &all, d, line);
     for (int r = 0; r < OUT; r++)
-        put(&all, tn_store(ctx, lines, line[r],
-                           register_at(w, tn_add(ctx, tn_i64(ctx, r * IN), s), p->lane)));
+        put(&all, tn_buffer_store_of(ctx, lines, line[r],
+                                     register_at(w, tn_add(ctx, tn_i64(ctx, r * IN), s), p->lane)));
     put(&tile, for_lines(w, s, IN, in_vectors(w, p, &all)));
 
     all.n = 0;
@@ -346,13 +348,14 @@ result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *
         if (w->out_columns % OUT > 0 && w->out_columns % OUT <= c)
             there[c] = within(w, &tile, tn_addi(ctx, p->x, c), 0, w->out_columns);
     for (int i = 0; i < IN; i++)
-        d[i] = named(w, &all,
-                     tn_load(ctx, lines,
-                             register_at(w, tn_addi(ctx, tn_muli(ctx, r, IN), i), p->lane)));
+        d[i] =
+            named(w, &all,
+                  tn_buffer_load_of(ctx, lines,
+                                    register_at(w, tn_addi(ctx, tn_muli(ctx, r, IN), i), p->lane)));
     result_line(w, &all, d, line);
     for (int c = 0; c < OUT; c++) {
         tn_list at = tn_listv(ctx, p->image, p->block, y, tn_addi(ctx, p->x, c), p->lane, NULL);
-        const tn_stmt *one = tn_store(ctx, out, line[c], at);
+        const tn_stmt *one = tn_buffer_store_of(ctx, out, line[c], at);
         put(&all, there[c] ? tn_if_stmt_of(ctx, there[c], one, NULL) : one);
     }
     const tn_stmt *row = in_vectors(w, p, &all);
@@ -407,23 +410,26 @@ kernel(winograd *w, tn_builder *b, const tn_expr *k)
     const tn_expr *c = var(w, "s"), *a = var(w, "a"), *first = tn_muli(ctx, a, IN), *d[3],
                   *line[IN];
     for (int r = 0; r < 3; r++) {
-        d[r] = tn_load(ctx, in,
-                       tn_listv(ctx, p.row, p.block, tn_i64(ctx, r), c, p.column, p.lane, NULL));
+        d[r] = tn_buffer_load_of(ctx, in,
+                                 tn_listv(ctx, p.row, p.block, tn_i64(ctx, r), c, p.column, p.lane,
+                                          NULL));
         d[r] = named(w, &columns, tn_cast_to(ctx, TNB_F32, d[r]));
     }
     kernel_line(w, d, line);
     for (int i = 0; i < IN; i++)
-        put(&columns, tn_store(ctx, lines, line[i],
+        put(&columns,
+            tn_buffer_store_of(ctx, lines, line[i],
                                register_at(w, tn_add(ctx, tn_i64(ctx, 3 * i), c), p.lane)));
     for (int i = 0; i < 3; i++)
         d[i] =
             named(w, &rows,
-                  tn_load(ctx, lines, register_at(w, tn_addi(ctx, tn_muli(ctx, a, 3), i), p.lane)));
+                  tn_buffer_load_of(ctx, lines,
+                                    register_at(w, tn_addi(ctx, tn_muli(ctx, a, 3), i), p.lane)));
     kernel_line(w, d, line);
     for (int i = 0; i < IN; i++)
-        put(&rows, tn_store(ctx, out, line[i],
-                            tn_listv(ctx, tn_addi(ctx, first, i), p.row, p.block, p.column, p.lane,
-                                     NULL)));
+        put(&rows, tn_buffer_store_of(ctx, out, line[i],
+                                      tn_listv(ctx, tn_addi(ctx, first, i), p.row, p.block,
+                                               p.column, p.lane, NULL)));
     const tn_stmt *body = tn_seqv(ctx, for_lines(w, c, 3, in_vectors(w, &p, &columns)),
                                   for_lines(w, a, IN, in_vectors(w, &p, &rows)), NULL);
     tnk_te_append(w->te, nest(w, &p, "winograd_kernel", w->out, w->in, w->lanes,

@@ -288,7 +288,7 @@ each_binding(tn_rewriter *r, const tn_node *n)
     tn_list types = var ? tn_listv(s->ctx, var->type, NULL) : c->ty_args;
     const tn_expr *value = tn_call_of(s->ctx, c->op, call, c->attrs, types, NULL);
     const tn_node *out =
-        tn_is_error(value) ? value : tn_binding(s->ctx, var ? var : vb->var, value);
+        tn_is_error(value) ? value : tn_var_binding_of(s->ctx, var ? var : vb->var, value);
     tn_at(s->ctx, old);
     return out;
 }
@@ -300,7 +300,7 @@ renew_var(scoping *s, const tn_expr *var, const char *scope)
     const tn_type *type =
         tn_ty_tensor_of(s->ctx, t->shape, t->dtype, t->ndim, device_for(s, scope));
     const tn_expr *now = tn_is(var, TN_KIND_DATAFLOW_VAR)
-                             ? tn_dataflow_var(s->ctx, tn_var_name(var), type)
+                             ? tn_dataflow_var_new(s->ctx, tn_var_name(var), type)
                              : tn_var_new(s->ctx, tn_var_name(var), type);
     tnb_ptrmap_set(&s->vars, var, now);
 }

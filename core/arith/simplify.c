@@ -323,7 +323,7 @@ rebuild(tn_arith *a, const tn_expr *e)
     const tn_buffer_load *l = tn_as_buffer_load(e);
     if (l) {
         tn_list at = simp_list(a, l->indices);
-        return at.at == l->indices.at ? e : tn_load(ctx, l->buffer, at);
+        return at.at == l->indices.at ? e : tn_buffer_load_of(ctx, l->buffer, at);
     }
     const tn_call *call = tn_as_call(e);
     if (call) {

@@ -438,7 +438,7 @@ rd_index_buffer(reader *r, const ast *e, const tn_node *buffer, value index, boo
         if (!rd_buffer_indices(r, e, buffer, index, true, &v))
             return rd_failed();
         rd_at(r, e);
-        return rd_node(tn_load(r->ctx, buffer, (tn_list){v.at, v.n}));
+        return rd_node(tn_buffer_load_of(r->ctx, buffer, (tn_list){v.at, v.n}));
     }
     (void)store;
     if (n > b->shape.n)
@@ -469,7 +469,7 @@ rd_index_buffer(reader *r, const ast *e, const tn_node *buffer, value index, boo
         TNB_PUSH(r->arena, v, range);
     }
     rd_at(r, e);
-    return rd_node(tn_region_of(r->ctx, buffer, (tn_list){v.at, v.n}));
+    return rd_node(tn_buffer_region_of(r->ctx, buffer, (tn_list){v.at, v.n}));
 }
 
 const tn_node *
@@ -532,7 +532,7 @@ index_path(reader *r, const ast *e, const char *path)
         if (extents.kind == V_ERROR)
             return extents;
         value *both = TNB_NEW_N(r->arena, value, 2);
-        both[0] = rd_node(tn_dtype_value(r->ctx, d));
+        both[0] = rd_node(tn_dtype_imm_of(r->ctx, d));
         both[1] = extents;
         return (value){.kind = V_ANNOTATION, .n = 2, .items = both, .name = "vector"};
     }
@@ -600,7 +600,7 @@ eval_index(reader *r, const ast *e)
         if (!t)
             return rd_failed();
         rd_at(r, e);
-        return rd_node(tn_tuple_get_of(r->ctx, t, i));
+        return rd_node(tn_tuple_item(r->ctx, t, i));
     }
     return rd_error(r, e, TNB_TYPE, "%s cannot be subscripted", rd_what(r, base));
 }
@@ -725,7 +725,7 @@ call_method(reader *r, const ast *e, value m)
             at.at[at.n - 1] = tn_ramp_of(r->ctx, last, tn_int_imm_of(r->ctx, tn_dtype_of(last), 1),
                                          d.lanes / b->dtype.lanes);
         }
-        return rd_node(tn_load(r->ctx, m.node, (tn_list){at.at, at.n}));
+        return rd_node(tn_buffer_load_of(r->ctx, m.node, (tn_list){at.at, at.n}));
     }
     return rd_error(r, e, TNB_UNSUPPORTED, "the method '%s' is not supported", m.name);
 }
@@ -791,7 +791,7 @@ eval_call(reader *r, const ast *e)
             if (!x || !rd_need(r, &a, "dtype", &v, &where) || !rd_dtype(r, where, v, &d))
                 return rd_failed();
             rd_at(r, e);
-            const tn_node *attrs = tn_dictv(r->ctx, "dtype", tn_dtype_value(r->ctx, d), NULL);
+            const tn_node *attrs = tn_dictv(r->ctx, "dtype", tn_dtype_imm_of(r->ctx, d), NULL);
             return rd_node(tn_call_op(r->ctx, "relax.astype", (tn_list){&x, 1}, attrs));
         }
         return call_method(r, e, f);

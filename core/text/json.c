@@ -27,8 +27,8 @@ special(tn_ctx *ctx, const char *key, const json_t *j)
         return NULL;
     if (!strcmp(key, "$dtype")) {
         if (!strcmp(s, "void"))
-            return tn_dtype_value(ctx, TNB_VOID);
-        return tnb_dtype_parse(s, strlen(s), &d) ? tn_dtype_value(ctx, d) : NULL;
+            return tn_dtype_imm_of(ctx, TNB_VOID);
+        return tnb_dtype_parse(s, strlen(s), &d) ? tn_dtype_imm_of(ctx, d) : NULL;
     }
     if (!strcmp(key, "$float"))
         return tnb_read_f64(s, strlen(s), &f) ? tn_float_imm_of(ctx, TNB_F64, f) : NULL;

@@ -123,7 +123,7 @@ static void
 tensor_type(printer *p, const tn_ty_tensor *t)
 {
     const char *comma = "";
-    const char *placement = tn_placement_of(t->vdevice);
+    const char *placement = tn_placement_spec(t->vdevice);
     pr_puts(p, placement ? "R.DTensor" : "R.Tensor");
     if (!t->shape && tnb_dtype_is_void(t->dtype) && t->ndim < 0 && !t->vdevice)
         return;

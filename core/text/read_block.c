@@ -76,7 +76,7 @@ rd_axis(reader *r, const ast *e, const char *name)
     if (rd_arg(r, &a, "dtype", &dtype, &dtype_at)) {
         if (!rd_dtype(r, dtype_at, dtype, &d))
             return rd_failed();
-        dtype = rd_node(tn_dtype_value(r->ctx, d));
+        dtype = rd_node(tn_dtype_imm_of(r->ctx, d));
     }
     if (!rd_args_end(r, &a))
         return rd_failed();

@@ -175,8 +175,8 @@ device_mesh(reader *r, const ast *e, const char *name)
     rd_at(r, e);
     for (int64_t i = 0; i < count; i++)
         TNB_PUSH(r->arena, devices, tn_i64(r->ctx, first + i));
-    return rd_node(tn_mesh_of(r->ctx, tn_list_of(r->ctx, dims.at, dims.n),
-                              tn_list_of(r->ctx, devices.at, devices.n)));
+    return rd_node(tn_mesh_new(r->ctx, tn_list_of(r->ctx, dims.at, dims.n),
+                               tn_list_of(r->ctx, devices.at, devices.n)));
 }
 
 static value
@@ -309,7 +309,7 @@ shape_value(reader *r, const ast *e)
     if (!rd_need(r, &a, "value", &v, &where) || !rd_args_end(r, &a) || !rd_dims(r, where, v, &dims))
         return rd_failed();
     rd_at(r, e);
-    return rd_node(tn_shape(r->ctx, (tn_list){dims.at, dims.n}));
+    return rd_node(tn_shape_expr_of(r->ctx, (tn_list){dims.at, dims.n}));
 }
 
 static value
@@ -342,7 +342,7 @@ simple_value(reader *r, const ast *e, const char *name)
         s = rd_text(r, where, v);
         n = s ? tn_string(r->ctx, s) : NULL;
     } else if (!strcmp(name, "dtype")) {
-        n = rd_dtype(r, where, v, &d) ? tn_dtype_value(r->ctx, d) : NULL;
+        n = rd_dtype(r, where, v, &d) ? tn_dtype_imm_of(r->ctx, d) : NULL;
     } else if (!strcmp(name, "ExternFunc")) {
         s = rd_text(r, where, v);
         n = s ? tn_extern_func_of(r->ctx, s) : NULL;
@@ -358,7 +358,7 @@ simple_value(reader *r, const ast *e, const char *name)
         if (!rd_need(r, &a, "index", &t, &t_at) || !rd_int(r, t_at, t, &i))
             return rd_failed();
         rd_at(r, e);
-        n = tuple ? tn_tuple_get_of(r->ctx, tuple, i) : NULL;
+        n = tuple ? tn_tuple_item(r->ctx, tuple, i) : NULL;
     }
     return n && rd_args_end(r, &a) ? rd_node(n) : rd_failed();
 }
@@ -466,13 +466,13 @@ operator_argument(reader *r, const ast *e, value v, const char *name)
             if (!rd_dims(r, e, v, &dims))
                 return NULL;
             rd_at(r, e);
-            const tn_expr *s = tn_shape(r->ctx, (tn_list){dims.at, dims.n});
+            const tn_expr *s = tn_shape_expr_of(r->ctx, (tn_list){dims.at, dims.n});
             return tn_is_error(s) ? NULL : s;
         }
     }
     tnb_dtype d;
     if (!strcmp(name, "dtype") && (v.kind == V_STR || v.kind == V_PATH))
-        return rd_dtype(r, e, v, &d) ? tn_dtype_value(r->ctx, d) : NULL;
+        return rd_dtype(r, e, v, &d) ? tn_dtype_imm_of(r->ctx, d) : NULL;
     return rd_leaf(r, e, v);
 }
 
@@ -481,9 +481,9 @@ operator_attribute(reader *r, const ast *e, value v, const tn_attr_schema *s)
 {
     tnb_dtype d;
     if (s && s->type == TN_ATTR_DTYPE && v.kind != V_NONE)
-        return rd_dtype(r, e, v, &d) ? tn_dtype_value(r->ctx, d) : NULL;
+        return rd_dtype(r, e, v, &d) ? tn_dtype_imm_of(r->ctx, d) : NULL;
     if (s && s->type == TN_ATTR_DTYPE && !(s->flags & TN_ATTR_OPTIONAL))
-        return tn_dtype_value(r->ctx, TNB_VOID);
+        return tn_dtype_imm_of(r->ctx, TNB_VOID);
     if (s && s->type == TN_ATTR_VDEVICE && v.kind == V_STR)
         return rd_vdevice(r, e, v);
     if (s && s->type == TN_ATTR_INDEX_MAP && v.kind == V_LAMBDA)
@@ -583,7 +583,7 @@ complete_arange(reader *r, operator_call *c)
     for (uint32_t i = 0; i < c->n_args; i++)
         floats |= c->args[i] && tnb_dtype_is_float(tn_dtype_of(c->args[i]));
     TNB_PUSH(r->arena, c->keys, "dtype");
-    TNB_PUSH(r->arena, c->values, tn_dtype_value(r->ctx, floats ? TNB_F32 : TNB_I64));
+    TNB_PUSH(r->arena, c->values, tn_dtype_imm_of(r->ctx, floats ? TNB_F32 : TNB_I64));
 }
 
 /* Scalar arguments that the Python functions give a default: R.triu(x). */

@@ -110,7 +110,7 @@ flush(reader *r, bool even_empty)
     graph_scope *g = r->graph;
     if (g->bindings.n || even_empty) {
         const tn_node *b =
-            tn_binding_block(r->ctx, (tn_list){g->bindings.at, g->bindings.n}, g->dataflow);
+            tn_binding_block_of(r->ctx, (tn_list){g->bindings.at, g->bindings.n}, g->dataflow);
         TNB_PUSH(r->arena, g->blocks, b);
     }
     g->bindings = (node_vec){0};
@@ -122,7 +122,7 @@ new_var(reader *r, const char *name, const tn_type *type)
     const graph_scope *g = r->graph;
     bool output = !g->dataflow ||
                   (g->outputs && tnb_ptrmap_get(g->outputs, name) == g->statement && g->statement);
-    return output ? tn_var_new(r->ctx, name, type) : tn_dataflow_var(r->ctx, name, type);
+    return output ? tn_var_new(r->ctx, name, type) : tn_dataflow_var_new(r->ctx, name, type);
 }
 
 const tn_expr *
@@ -136,7 +136,7 @@ rd_emit(reader *r, const ast *e, const tn_expr *x, const char *name, const tn_ty
     if (!name)
         name = tn_str(r->ctx, r->graph->dataflow ? "lv" : "gv");
     const tn_expr *var = new_var(r, name, type ? type : type_of_value(r, x));
-    const tn_node *b = tn_binding(r->ctx, var, x);
+    const tn_node *b = tn_var_binding_of(r->ctx, var, x);
     if (tn_is_error(b))
         return NULL;
     TNB_PUSH(r->arena, r->graph->bindings, b);
@@ -299,7 +299,7 @@ bind_target(reader *r, const ast *target, const ast *where, value v, const tn_ty
         value item = {.kind = V_ERROR};
         if (x) {
             rd_at(r, where);
-            item = rd_node(tn_tuple_get_of(r->ctx, x, i));
+            item = rd_node(tn_tuple_item(r->ctx, x, i));
         } else if (v.kind == V_TUPLE || v.kind == V_LIST) {
             item = v.items[i];
         }
@@ -535,14 +535,14 @@ branch_result(reader *r, const ast *where, graph_scope *g, const char **name, co
         body = vb->value;
     } else {
         body = tn_var_new(r->ctx, tn_strf(r->ctx, "%s%s", *name, suffix), var->type);
-        const tn_node *again = vb ? tn_binding(r->ctx, body, vb->value)
+        const tn_node *again = vb ? tn_var_binding_of(r->ctx, body, vb->value)
                                   : tn_match_cast_of(r->ctx, body, mc->value, mc->to);
         TNB_PUSH(r->arena, rest, again);
     }
     g->blocks.n--;
     if (rest.n) {
-        const tn_node *b = tn_binding_block(r->ctx, (tn_list){rest.at, rest.n},
-                                            last->base.kind == TN_KIND_DATAFLOW_BLOCK);
+        const tn_node *b = tn_binding_block_of(r->ctx, (tn_list){rest.at, rest.n},
+                                               last->base.kind == TN_KIND_DATAFLOW_BLOCK);
         TNB_PUSH(r->arena, g->blocks, b);
     }
     const tn_expr *seq = tn_seq_expr_of(r->ctx, (tn_list){g->blocks.at, g->blocks.n}, body);
@@ -608,7 +608,7 @@ if_statement(reader *r, const ast *s)
         return;
     }
     rd_at(r, s);
-    const tn_expr *e = tn_if(r->ctx, cond, then_branch, else_branch);
+    const tn_expr *e = tn_if_expr_of(r->ctx, cond, then_branch, else_branch);
     if (tn_is_error(e))
         return;
     /* both branches annotate their last binding with what the variable after the if is; what a
@@ -954,7 +954,7 @@ local_function(reader *r, const ast *def)
     rd_at(r, def);
     if (!var)
         var = new_var(r, def->text, f->type);
-    const tn_node *b = tn_binding(r->ctx, var, f);
+    const tn_node *b = tn_var_binding_of(r->ctx, var, f);
     TNB_PUSH(r->arena, r->graph->bindings, b);
     rd_bind(r, def->text, tn_is_error(b) ? rd_failed() : rd_node(var));
 }

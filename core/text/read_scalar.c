@@ -886,7 +886,7 @@ buffer_load(reader *r, const ast *e, const char *name)
     if (!rd_buffer_indices(r, i_at, b.node, i, true, &at))
         return rd_failed();
     rd_at(r, e);
-    return rd_node(tn_load(r->ctx, b.node, (tn_list){at.at, at.n}));
+    return rd_node(tn_buffer_load_of(r->ctx, b.node, (tn_list){at.at, at.n}));
 }
 
 static value

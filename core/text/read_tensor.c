@@ -59,7 +59,7 @@ right_side(reader *r, const ast *e)
     if (index.kind == V_ERROR || !rd_buffer_indices(r, e->b, base.node, index, true, &at))
         return rd_failed();
     rd_at(r, e);
-    return rd_node(tn_load(r->ctx, base.node, (tn_list){at.at, at.n}));
+    return rd_node(tn_buffer_load_of(r->ctx, base.node, (tn_list){at.at, at.n}));
 }
 
 static void
@@ -70,7 +70,7 @@ store(reader *r, const ast *where, const tn_node *buffer, const node_vec *at, co
     if (!x)
         return;
     rd_at(r, where);
-    rd_push_stmt(r, tn_store(r->ctx, buffer, x, (tn_list){at->at, at->n}));
+    rd_push_stmt(r, tn_buffer_store_of(r->ctx, buffer, x, (tn_list){at->at, at->n}));
 }
 
 static void
@@ -298,7 +298,7 @@ attr_around(reader *r, const ast *e, const tn_stmt *body)
         for (uint32_t i = node.n; i-- > 0 && body;) {
             const char *k = rd_text(r, node_at, node.items[2 * i]);
             const tn_expr *x = k ? rd_scalar(r, node_at, node.items[2 * i + 1]) : NULL;
-            body = x ? tn_attr_of(r->ctx, tn_i32(r->ctx, 0), k, x, body) : NULL;
+            body = x ? tn_attr_stmt_of(r->ctx, tn_i32(r->ctx, 0), k, x, body) : NULL;
         }
         return body;
     }
@@ -313,7 +313,7 @@ attr_around(reader *r, const ast *e, const tn_stmt *body)
     if (!n)
         return NULL;
     rd_at(r, e);
-    const tn_stmt *s = tn_attr_of(r->ctx, n, k, x, body);
+    const tn_stmt *s = tn_attr_stmt_of(r->ctx, n, k, x, body);
     return tn_is_error(s) ? NULL : s;
 }
 
@@ -494,8 +494,8 @@ for_statement(reader *r, const ast *s)
     rd_pop(r);
     rd_at(r, s);
     for (uint32_t i = n; i-- > 0 && ok && body && !tn_is_error(body);)
-        body = tn_for(r->ctx, vars[i], loops[i].min, loops[i].extent, loops[i].kind, loops[i].tag,
-                      loops[i].annotations, body);
+        body = tn_for_of(r->ctx, vars[i], loops[i].min, loops[i].extent, loops[i].kind,
+                         loops[i].tag, loops[i].annotations, body);
     if (ok && body)
         rd_push_stmt(r, body);
 }
@@ -565,7 +565,7 @@ with_item(reader *r, const ast *s, uint32_t i)
         rd_pop(r);
         rd_at(r, e);
         if (ok && body)
-            rd_push_stmt(r, tn_attr_of(r->ctx, iter, "thread_extent", extent, body));
+            rd_push_stmt(r, tn_attr_stmt_of(r->ctx, iter, "thread_extent", extent, body));
     } else if (!strcmp(path, "T.decl_buffer")) {
         r->hint = target;
         value v = rd_eval(r, e);

@@ -252,7 +252,7 @@ tensor_type(reader *r, const ast *e, const char *name)
             return rd_error(r, e, TNB_SHAPE, "%s: ndim is %lld, but the shape has %u dimensions",
                             name, (long long)ndim, dims.n);
         rd_at(r, e);
-        s = tn_shape(r->ctx, (tn_list){dims.at, dims.n});
+        s = tn_shape_expr_of(r->ctx, (tn_list){dims.at, dims.n});
         ndim = dims.n;
     }
     if (ndim < -1)

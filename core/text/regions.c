@@ -294,7 +294,8 @@ finish(regions *g, const access *at, uint32_t n, const tnb_ptrmap *except)
             }
             TNB_PUSH(g->arena, ranges, tn_range_of(g->ctx, min, extent));
         }
-        TNB_PUSH(g->arena, out, tn_region_of(g->ctx, at[i].buffer, (tn_list){ranges.at, ranges.n}));
+        TNB_PUSH(g->arena, out,
+                 tn_buffer_region_of(g->ctx, at[i].buffer, (tn_list){ranges.at, ranges.n}));
     }
     return tn_list_of(g->ctx, out.at, out.n);
 }

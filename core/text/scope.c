@@ -320,7 +320,7 @@ rd_scalar(reader *r, const ast *e, value v)
         return v.node;
     case V_SCALAR: {
         const tn_node *zero = tn_i32(r->ctx, 0);
-        return tn_load(r->ctx, v.node, (tn_list){&zero, 1});
+        return tn_buffer_load_of(r->ctx, v.node, (tn_list){&zero, 1});
     }
     case V_META:
         return rd_scalar(r, e, v.items[0]);
@@ -328,7 +328,7 @@ rd_scalar(reader *r, const ast *e, value v)
         if (tn_is_scalar(v.node) || v.node->kind == TN_KIND_STRING_IMM)
             return v.node;
         if (v.node->kind == TN_KIND_BUFFER && ((const tn_buffer *)v.node)->shape.n == 0)
-            return tn_load(r->ctx, v.node, (tn_list){NULL, 0});
+            return tn_buffer_load_of(r->ctx, v.node, (tn_list){NULL, 0});
         if (v.node->kind == TN_KIND_ITER_VAR)
             return ((const tn_iter_var *)v.node)->var;
         break;
@@ -511,7 +511,7 @@ rd_attr(reader *r, const ast *e, value v)
         if (t)
             return t;
         if (v.s[0] == 'T' && rd_dtype(r, e, v, &d))
-            return tn_dtype_value(r->ctx, d);
+            return tn_dtype_imm_of(r->ctx, d);
         return NULL;
     }
     default:

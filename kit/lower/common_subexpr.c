@@ -392,7 +392,7 @@ rewrite(cse *c, const tn_stmt *s)
     case TN_KIND_ATTR_STMT: {
         const tn_attr_stmt *a = (const tn_attr_stmt *)s;
         const tn_stmt *body = rewrite_all(c, a->body);
-        return body == a->body ? s : tn_attr_of(ctx, a->node, a->key, a->value, body);
+        return body == a->body ? s : tn_attr_stmt_of(ctx, a->node, a->key, a->value, body);
     }
     case TN_KIND_FOR:
         return rewrite_for(c, (const tn_for_loop *)s);
@@ -415,8 +415,9 @@ rewrite(cse *c, const tn_stmt *s)
         const tn_buffer_store *b = (const tn_buffer_store *)s;
         const tn_expr *value = with_vars(c, b->value);
         tn_list at = list_with_vars(c, b->indices);
-        return value == b->value && at.at == b->indices.at ? s
-                                                           : tn_store(ctx, b->buffer, value, at);
+        return value == b->value && at.at == b->indices.at
+                   ? s
+                   : tn_buffer_store_of(ctx, b->buffer, value, at);
     }
     case TN_KIND_BIND: {
         const tn_bind *b = (const tn_bind *)s;

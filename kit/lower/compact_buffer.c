@@ -278,8 +278,8 @@ replace(tn_rewriter *rw, const tn_node *n)
         out = tn_list_with(rw->ctx, out, d, i);
     }
     if (n->kind == TN_KIND_BUFFER_LOAD)
-        return tn_load(rw->ctx, c->new_, out);
-    return tn_store(rw->ctx, c->new_, ((const tn_buffer_store *)n)->value, out);
+        return tn_buffer_load_of(rw->ctx, c->new_, out);
+    return tn_buffer_store_of(rw->ctx, c->new_, ((const tn_buffer_store *)n)->value, out);
 }
 
 static int

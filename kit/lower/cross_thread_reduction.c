@@ -198,14 +198,14 @@ static const tn_expr *
 at(tn_ctx *ctx, const tn_node *buffer, const tn_expr *i, const tn_expr *j)
 {
     const tn_expr *idx[2] = {i, j};
-    return tn_load(ctx, buffer, tn_list_of(ctx, idx, j ? 2 : 1));
+    return tn_buffer_load_of(ctx, buffer, tn_list_of(ctx, idx, j ? 2 : 1));
 }
 
 static const tn_stmt *
 put(tn_ctx *ctx, const tn_node *buffer, const tn_expr *i, const tn_expr *j, const tn_expr *v)
 {
     const tn_expr *idx[2] = {i, j};
-    return tn_store(ctx, buffer, v, tn_list_of(ctx, idx, j ? 2 : 1));
+    return tn_buffer_store_of(ctx, buffer, v, tn_list_of(ctx, idx, j ? 2 : 1));
 }
 
 const tn_stmt *
@@ -352,7 +352,7 @@ write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, bool wa
     if (r->of.independent &&
         !tn_equal(ctx, start, tnk_neutral(ctx, r->of.op[k], dtype_of(r, k)), false, NULL))
         v = tn_bin(ctx, r->of.op[k], start, v);
-    const tn_stmt *s = tn_store(ctx, store->buffer, v, store->indices);
+    const tn_stmt *s = tn_buffer_store_of(ctx, store->buffer, v, store->indices);
     s = map->n ? tn_subst(ctx, s, map) : s;
     const char *scope = tn_as_buffer(store->buffer)->scope;
     if (!scope || strncmp(scope, "local", 5))
@@ -440,8 +440,8 @@ in_threads(state *st, const reduction *r, const tn_stmt **at, uint32_t n, uint32
     for (uint32_t i = r->n_inner; i-- > 0;) {
         const tn_for_loop *f = r->inner[i];
         if (f->for_kind == TN_FOR_THREAD_BINDING)
-            all = tn_for(ctx, tnb_ptrmap_get(&map, f->var), f->min, f->extent,
-                         TN_FOR_THREAD_BINDING, f->thread_tag, f->annotations, all);
+            all = tn_for_of(ctx, tnb_ptrmap_get(&map, f->var), f->min, f->extent,
+                            TN_FOR_THREAD_BINDING, f->thread_tag, f->annotations, all);
     }
     return all;
 }
@@ -624,7 +624,7 @@ walk(state *st, const tn_stmt *s)
     case TN_KIND_ATTR_STMT: {
         const tn_attr_stmt *t = tn_as_attr_stmt(s);
         const tn_stmt *body = walk(st, t->body);
-        return body == t->body ? s : tn_attr_of(ctx, t->node, t->key, t->value, body);
+        return body == t->body ? s : tn_attr_stmt_of(ctx, t->node, t->key, t->value, body);
     }
     case TN_KIND_BLOCK_REALIZE: {
         const tn_block_realize *r = tn_as_block_realize(s);

@@ -145,8 +145,8 @@ post(tn_rewriter *r, const tn_node *n)
     const tn_expr *at = flat_index(ctx, st, buffer, idx);
     tn_list one = tn_list_of(ctx, &at, 1);
     if (n->kind == TN_KIND_BUFFER_LOAD)
-        return tn_load(ctx, flat, one);
-    return tn_store(ctx, flat, ((const tn_buffer_store *)n)->value, one);
+        return tn_buffer_load_of(ctx, flat, one);
+    return tn_buffer_store_of(ctx, flat, ((const tn_buffer_store *)n)->value, one);
 }
 
 static bool

@@ -197,8 +197,8 @@ piece(tnk_ranged *r, const tn_for_loop *f, const tn_stmt *body, const tn_expr *f
     body = tn_fresh_copy(ctx, body, NULL);
     const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(v), 0);
     body = tn_subst1(ctx, body, f->var, rebase ? tn_add(ctx, v, from) : v);
-    return tn_for(ctx, v, rebase ? zero : from, extent, (tn_for_kind)f->for_kind, f->thread_tag,
-                  f->annotations, body);
+    return tn_for_of(ctx, v, rebase ? zero : from, extent, (tn_for_kind)f->for_kind, f->thread_tag,
+                     f->annotations, body);
 }
 
 static const tn_node *

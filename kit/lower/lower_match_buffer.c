@@ -121,8 +121,8 @@ post(tn_rewriter *r, const tn_node *n)
         m = tnb_ptrmap_get(&st->by_buffer, buffer);
     }
     if (n->kind == TN_KIND_BUFFER_LOAD)
-        return tn_load(r->ctx, buffer, idx);
-    return tn_store(r->ctx, buffer, ((const tn_buffer_store *)n)->value, idx);
+        return tn_buffer_load_of(r->ctx, buffer, idx);
+    return tn_buffer_store_of(r->ctx, buffer, ((const tn_buffer_store *)n)->value, idx);
 }
 
 static tn_walk_step

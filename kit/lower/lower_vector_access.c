@@ -122,13 +122,14 @@ load(tn_rewriter *rw, const tn_node *n)
     const tn_expr *i = l->indices.at[0];
     const tn_node *vectors = of_vectors(w, l->buffer);
     if (vectors != l->buffer)
-        return tn_load(ctx, vectors, tn_listv(ctx, vector_index(w, (const tn_ramp *)i), NULL));
+        return tn_buffer_load_of(ctx, vectors,
+                                 tn_listv(ctx, vector_index(w, (const tn_ramp *)i), NULL));
     int64_t lanes = tn_dtype_of(i).lanes;
     if (lanes > MAX_LANES || tn_as_buffer(l->buffer)->dtype.lanes != 1)
         return NULL;
     const tn_expr *at[MAX_LANES], *order[MAX_LANES];
     for (int64_t k = 0; k < lanes; k++) {
-        at[k] = tn_load(ctx, l->buffer, tn_listv(ctx, lane(ctx, i, k), NULL));
+        at[k] = tn_buffer_load_of(ctx, l->buffer, tn_listv(ctx, lane(ctx, i, k), NULL));
         order[k] = tn_i32(ctx, (int32_t)k);
     }
     return tn_shuffle_of(ctx, tn_list_of(ctx, at, (uint32_t)lanes),
@@ -168,8 +169,9 @@ post(tnk_ranged *r, const tn_stmt *s)
         return NULL;
     const tn_node *vectors = of_vectors(w, b->buffer);
     if (vectors != b->buffer)
-        return tn_store(ctx, vectors, b->value,
-                        tn_listv(ctx, vector_index(w, (const tn_ramp *)b->indices.at[0]), NULL));
+        return tn_buffer_store_of(ctx, vectors, b->value,
+                                  tn_listv(ctx, vector_index(w, (const tn_ramp *)b->indices.at[0]),
+                                           NULL));
     if (tn_as_buffer(b->buffer)->dtype.lanes != 1)
         return NULL;
     tnk_stmt_vec out = {0};
@@ -181,8 +183,8 @@ post(tnk_ranged *r, const tn_stmt *s)
     }
     for (int64_t k = 0; k < tn_dtype_of(at).lanes; k++)
         TNB_PUSH(tn_scratch(ctx), out,
-                 tn_store(ctx, b->buffer, lane(ctx, value, k),
-                          tn_listv(ctx, lane(ctx, at, k), NULL)));
+                 tn_buffer_store_of(ctx, b->buffer, lane(ctx, value, k),
+                                    tn_listv(ctx, lane(ctx, at, k), NULL)));
     return tnk_seq(ctx, out.at, out.n);
 }
 

@@ -160,10 +160,11 @@ access(views *v, const tn_node *n, const tn_node *buffer, tn_list idx)
         return n;
     tn_list one = tn_list_of(ctx, &at, 1);
     if (n->kind == TN_KIND_BUFFER_LOAD)
-        return as_dtype(ctx, b->dtype, tn_load(ctx, p.root, one));
-    return tn_store(ctx, p.root,
-                    as_dtype(ctx, tn_as_buffer(p.root)->dtype, ((const tn_buffer_store *)n)->value),
-                    one);
+        return as_dtype(ctx, b->dtype, tn_buffer_load_of(ctx, p.root, one));
+    return tn_buffer_store_of(ctx, p.root,
+                              as_dtype(ctx, tn_as_buffer(p.root)->dtype,
+                                       ((const tn_buffer_store *)n)->value),
+                              one);
 }
 
 static bool

@@ -116,8 +116,8 @@ in_access(tnk_ranged *r, const tn_node *n, const tn_node *buffer, tn_list idx)
         return NULL;
     tn_list one = tn_list_of(r->ctx, &i, 1);
     return n->kind == TN_KIND_BUFFER_LOAD
-               ? tn_load(r->ctx, buffer, one)
-               : tn_store(r->ctx, buffer, ((const tn_buffer_store *)n)->value, one);
+               ? tn_buffer_load_of(r->ctx, buffer, one)
+               : tn_buffer_store_of(r->ctx, buffer, ((const tn_buffer_store *)n)->value, one);
 }
 
 static const tn_node *
@@ -187,8 +187,8 @@ narrow_loop(tnk_ranged *r, const tn_for_loop *f)
     tn_arith_range(r->arith, v, min, extent);
     const tn_stmt *body = tnk_ranged_rewrite(r, f->body);
     body = tn_subst1(r->ctx, body, f->var, tn_cast_to(r->ctx, tn_dtype_of(f->var), v));
-    return tn_for(r->ctx, v, min, extent, (tn_for_kind)f->for_kind, f->thread_tag, f->annotations,
-                  body);
+    return tn_for_of(r->ctx, v, min, extent, (tn_for_kind)f->for_kind, f->thread_tag,
+                     f->annotations, body);
 }
 
 /* What is known within is the condition as it was: the variables in it are those that are narrowed here. */

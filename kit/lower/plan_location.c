@@ -147,7 +147,8 @@ sink(tn_ctx *ctx, tn_arith *arith, const tn_stmt *alloc, const tn_node *buffer, 
     }
     if (s->kind == TN_KIND_ATTR_STMT) {
         const tn_attr_stmt *a = (const tn_attr_stmt *)s;
-        return tn_attr_of(ctx, a->node, a->key, a->value, sink(ctx, arith, alloc, buffer, a->body));
+        return tn_attr_stmt_of(ctx, a->node, a->key, a->value,
+                               sink(ctx, arith, alloc, buffer, a->body));
     }
     return put(ctx, alloc, s);
 }

@@ -104,8 +104,8 @@ post(tn_rewriter *r, const tn_node *n)
         if (x->own || !x->loads || !x->overlaps || !(x->several || x->accumulates) || !one_for_all)
             continue;
         if (!is_block)
-            return tn_for(r->ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations,
-                          f->body);
+            return tn_for_of(r->ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations,
+                             f->body);
         tn_error(
             r->ctx, x->store->loc ? x->store->loc : n->loc, TNB_INVALID,
             "the turns of the loop '%s', bound to %s, overlap and accumulate in '%s', which is "

@@ -91,7 +91,9 @@ children(tnk_ranged *r, const tn_stmt *s)
         const tn_buffer_store *b = (const tn_buffer_store *)s;
         tn_list idx = exprs(r, b->indices);
         const tn_expr *v = expr(r, b->value);
-        return idx.at == b->indices.at && v == b->value ? s : tn_store(ctx, b->buffer, v, idx);
+        return idx.at == b->indices.at && v == b->value
+                   ? s
+                   : tn_buffer_store_of(ctx, b->buffer, v, idx);
     }
     case TN_KIND_BIND: {
         const tn_bind *b = (const tn_bind *)s;
@@ -104,7 +106,8 @@ children(tnk_ranged *r, const tn_stmt *s)
         const tn_attr_stmt *a = (const tn_attr_stmt *)s;
         const tn_expr *v = expr(r, a->value);
         const tn_stmt *body = tnk_ranged_rewrite(r, a->body);
-        return v == a->value && body == a->body ? s : tn_attr_of(ctx, a->node, a->key, v, body);
+        return v == a->value && body == a->body ? s
+                                                : tn_attr_stmt_of(ctx, a->node, a->key, v, body);
     }
     case TN_KIND_ASSERT: {
         const tn_assert_stmt *a = (const tn_assert_stmt *)s;

@@ -244,10 +244,10 @@ on_one_thread(split *sp, const tn_stmt *s)
 {
     tn_ctx *ctx = sp->ctx;
     const tn_expr *one = tn_i32(ctx, 1), *zero = tn_i32(ctx, 0);
-    s = tn_for(ctx, tn_var_dtype(ctx, "tx", TNB_I32), zero, one, TN_FOR_THREAD_BINDING,
-               "threadIdx.x", NULL, s);
-    s = tn_for(ctx, tn_var_dtype(ctx, "bx", TNB_I32), zero, one, TN_FOR_THREAD_BINDING,
-               "blockIdx.x", NULL, s);
+    s = tn_for_of(ctx, tn_var_dtype(ctx, "tx", TNB_I32), zero, one, TN_FOR_THREAD_BINDING,
+                  "threadIdx.x", NULL, s);
+    s = tn_for_of(ctx, tn_var_dtype(ctx, "bx", TNB_I32), zero, one, TN_FOR_THREAD_BINDING,
+                  "blockIdx.x", NULL, s);
     return kernel(sp, s);
 }
 
@@ -335,7 +335,8 @@ host(split *sp, const tn_stmt *s)
         const tn_for_loop *f = tn_as_for_loop(s);
         if (!has_launch(s) || !check_host(sp, s, f->min) || !check_host(sp, s, f->extent))
             break;
-        return tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL, host(sp, f->body));
+        return tn_for_of(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL,
+                         host(sp, f->body));
     }
     case TN_KIND_IF_STMT: {
         const tn_if_stmt *i = tn_as_if_stmt(s);

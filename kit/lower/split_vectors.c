@@ -184,7 +184,8 @@ load(splitter *s, const tn_expr *e, int64_t at, int64_t n)
         all = (at + n + per - 1) / per * per - i;
     }
     const tn_expr *x =
-        tn_load(s->ctx, l->buffer, slices(s, l->indices, lanes_of(e) / per, i / per, all / per));
+        tn_buffer_load_of(s->ctx, l->buffer,
+                          slices(s, l->indices, lanes_of(e) / per, i / per, all / per));
     if (i == at && all == n)
         return x;
     const tn_expr *order[MAX_LANES];
@@ -424,7 +425,7 @@ store(splitter *s, const tn_buffer_store *b)
                 where = tn_list_with(ctx, where, where.n - 1, place);
             }
         }
-        TNB_PUSH(tn_scratch(ctx), then, tn_store(ctx, b->buffer, v, where));
+        TNB_PUSH(tn_scratch(ctx), then, tn_buffer_store_of(ctx, b->buffer, v, where));
     }
     for (uint32_t i = 0; i < then.n; i++)
         TNB_PUSH(tn_scratch(ctx), first, then.at[i]);
@@ -445,7 +446,9 @@ stmt(splitter *s, const tn_stmt *n)
         } else {
             tn_list at = slices(s, b->indices, -1, 0, 0);
             const tn_expr *x = whole(s, b->value);
-            out = at.at == b->indices.at && x == b->value ? n : tn_store(ctx, b->buffer, x, at);
+            out = at.at == b->indices.at && x == b->value
+                      ? n
+                      : tn_buffer_store_of(ctx, b->buffer, x, at);
         }
     } else if (n->kind == TN_KIND_BIND) {
         const tn_bind *b = (const tn_bind *)n;

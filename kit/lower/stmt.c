@@ -38,8 +38,8 @@ tnk_for_with(tn_ctx *ctx, const tn_for_loop *f, const tn_expr *min, const tn_exp
     if (min == f->min && extent == f->extent && body == f->body)
         return TN_NODE(f);
     tn_loc was = tn_at(ctx, f->base.loc);
-    const tn_stmt *s = tn_for(ctx, f->var, min, extent, (tn_for_kind)f->for_kind, f->thread_tag,
-                              f->annotations, body);
+    const tn_stmt *s = tn_for_of(ctx, f->var, min, extent, (tn_for_kind)f->for_kind, f->thread_tag,
+                                 f->annotations, body);
     tn_at(ctx, was);
     return s;
 }

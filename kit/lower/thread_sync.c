@@ -615,11 +615,11 @@ walk(sync *st, const tn_stmt *s)
         if (iv && (!strcmp(a->key, "virtual_thread") ||
                    (!strcmp(a->key, "thread_extent") && tnk_is_vthread(iv->thread_tag))))
             return walk(st,
-                        tn_for(st->ctx, iv->var, tn_int_imm_of(st->ctx, tn_dtype_of(iv->var), 0),
-                               tn_cast_to(st->ctx, tn_dtype_of(iv->var), a->value),
-                               TN_FOR_THREAD_BINDING, "vthread", NULL, a->body));
+                        tn_for_of(st->ctx, iv->var, tn_int_imm_of(st->ctx, tn_dtype_of(iv->var), 0),
+                                  tn_cast_to(st->ctx, tn_dtype_of(iv->var), a->value),
+                                  TN_FOR_THREAD_BINDING, "vthread", NULL, a->body));
         const tn_stmt *body = walk(st, a->body);
-        return body == a->body ? s : tn_attr_of(st->ctx, a->node, a->key, a->value, body);
+        return body == a->body ? s : tn_attr_stmt_of(st->ctx, a->node, a->key, a->value, body);
     }
     case TN_KIND_WHILE: {
         const tn_while_loop *w = tn_as_while_loop(s);

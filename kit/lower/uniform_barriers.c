@@ -260,8 +260,8 @@ loop(flow *w, const tn_for_loop *f, const tn_expr *some)
     mark(w, f->var);
     TNB_PUSH(tn_scratch(ctx), out, tn_bind_of(ctx, f->var, tn_add(ctx, f->min, k)));
     TNB_PUSH(tn_scratch(ctx), out, together(w, f->body, mine));
-    return tn_for(ctx, k, tn_int_imm_of(ctx, d, 0), tn_cast_to(ctx, d, turns), TN_FOR_SERIAL, NULL,
-                  f->annotations, tnk_seq(ctx, out.at, out.n));
+    return tn_for_of(ctx, k, tn_int_imm_of(ctx, d, 0), tn_cast_to(ctx, d, turns), TN_FOR_SERIAL,
+                     NULL, f->annotations, tnk_seq(ctx, out.at, out.n));
 }
 
 /* `s` for the threads for which `some` holds (NULL: for all), with all threads at its barriers. */
@@ -297,7 +297,7 @@ together(flow *w, const tn_stmt *s, const tn_expr *some)
         const tn_iter_var *iv = tn_as_iter_var(a->node);
         if (iv && !strcmp(a->key, "thread_extent") && !strncmp(iv->thread_tag, "threadIdx", 9))
             mark(w, iv->var);
-        out = tn_attr_of(w->ctx, a->node, a->key, a->value, together(w, a->body, some));
+        out = tn_attr_stmt_of(w->ctx, a->node, a->key, a->value, together(w, a->body, some));
         break;
     }
     default: /* the barrier itself */

@@ -179,14 +179,14 @@ pre(tn_rewriter *r, const tn_node *n)
     bool virtual_ = iv && (!strcmp(a->key, "virtual_thread") ||
                            (!strcmp(a->key, "thread_extent") && tnk_is_vthread(iv->thread_tag)));
     if (f && f->for_kind == TN_FOR_THREAD_BINDING && tnk_is_vthread(f->thread_tag))
-        return tn_for(u->ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL,
-                      tn_rewrite_child(r, f->body));
+        return tn_for_of(u->ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, NULL,
+                         tn_rewrite_child(r, f->body));
     if (f && f->for_kind == TN_FOR_THREAD_BINDING)
         return in_thread(r, f->thread_tag, f->var, f->min, f->body, n->loc);
     if (virtual_)
-        return tn_for(u->ctx, iv->var, tn_int_imm_of(u->ctx, tn_dtype_of(iv->var), 0),
-                      tn_cast_to(u->ctx, tn_dtype_of(iv->var), a->value), TN_FOR_SERIAL, NULL, NULL,
-                      tn_rewrite_child(r, a->body));
+        return tn_for_of(u->ctx, iv->var, tn_int_imm_of(u->ctx, tn_dtype_of(iv->var), 0),
+                         tn_cast_to(u->ctx, tn_dtype_of(iv->var), a->value), TN_FOR_SERIAL, NULL,
+                         NULL, tn_rewrite_child(r, a->body));
     if (iv && !strcmp(a->key, "thread_extent"))
         return in_thread(r, iv->thread_tag, iv->var, NULL, a->body, n->loc);
     return NULL;
@@ -216,7 +216,8 @@ around(unify *u, int from, int to, const tn_stmt *body)
         if (!t->var)
             continue;
         tnb_dtype d = tn_dtype_of(t->var);
-        body = tn_for(u->ctx, t->var, tn_int_imm_of(u->ctx, d, 0), tn_cast_to(u->ctx, d, t->extent),
+        body =
+            tn_for_of(u->ctx, t->var, tn_int_imm_of(u->ctx, d, 0), tn_cast_to(u->ctx, d, t->extent),
                       TN_FOR_THREAD_BINDING, t->tag, NULL, body);
     }
     return body;

@@ -44,7 +44,8 @@ post(tnk_ranged *r, const tn_stmt *s)
     tn_ctx *ctx = r->ctx;
     int64_t n;
     if (!tn_int_value(f->extent, &n) || n * (int64_t)leaves(f->body) > MAX_STEPS)
-        return tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations, f->body);
+        return tn_for_of(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations,
+                         f->body);
     TNB_VEC(const tn_stmt *) v = {0};
     for (int64_t i = 0; i < n; i++) {
         const tn_stmt *body = i == 0 ? f->body : tn_fresh_copy(ctx, f->body, NULL);

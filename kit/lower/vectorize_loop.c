@@ -203,7 +203,7 @@ load(vectorizer *v, const tn_expr *e)
     tn_list at = indices(v, l->indices);
     if (v->failed)
         return NULL;
-    return at.at == l->indices.at ? e : tn_load(v->ctx, l->buffer, at);
+    return at.at == l->indices.at ? e : tn_buffer_load_of(v->ctx, l->buffer, at);
 }
 
 static const tn_expr *
@@ -284,7 +284,7 @@ stmt(vectorizer *v, const tn_stmt *s)
         /* one place written by all lanes: order would matter */
         if (v->failed || !at.n || lanes_of(at.at[at.n - 1]) != v->lanes)
             return fail(v);
-        return tn_store(ctx, b->buffer, widen(v, x), at);
+        return tn_buffer_store_of(ctx, b->buffer, widen(v, x), at);
     }
     case TN_KIND_BIND: {
         const tn_bind *b = (const tn_bind *)s;
@@ -358,7 +358,7 @@ post(tnk_ranged *r, const tn_stmt *s)
         if (at == n)
             return tnk_seq(ctx, parts.at, parts.n);
     }
-    return tn_for(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations, f->body);
+    return tn_for_of(ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations, f->body);
 }
 
 static const tn_stmt *

@@ -96,14 +96,14 @@ static const tn_expr *
 own_of(tn_ctx *ctx, const tnk_reduction *r, uint32_t k)
 {
     const tn_expr *zero = tn_i32(ctx, 0);
-    return tn_load(ctx, r->own[k], tn_list_of(ctx, &zero, 1));
+    return tn_buffer_load_of(ctx, r->own[k], tn_list_of(ctx, &zero, 1));
 }
 
 static const tn_stmt *
 set_own(tn_ctx *ctx, const tnk_reduction *r, uint32_t k, const tn_expr *v)
 {
     const tn_expr *zero = tn_i32(ctx, 0);
-    return tn_store(ctx, r->own[k], v, tn_list_of(ctx, &zero, 1));
+    return tn_buffer_store_of(ctx, r->own[k], v, tn_list_of(ctx, &zero, 1));
 }
 
 /* The value `own` of the lane whose number differs in the bit `flip`; a bool travels as an integer. */
@@ -152,7 +152,7 @@ static const tn_expr *
 share_of(tn_ctx *ctx, const tnk_reduction *r, const tnk_threads *t, uint32_t k, const tn_expr *at)
 {
     const tn_expr *idx[2] = {t->row, at};
-    return tn_load(ctx, r->red[k], tn_list_of(ctx, idx, 2));
+    return tn_buffer_load_of(ctx, r->red[k], tn_list_of(ctx, idx, 2));
 }
 
 void
@@ -169,7 +169,7 @@ tnk_join_in_warps(tn_ctx *ctx, const tnk_warps *w, const tnk_reduction *r, const
     const tn_stmt *put[TNK_MAX_RESULTS];
     for (uint32_t k = 0; k < r->of.n; k++) {
         const tn_expr *idx[2] = {t->row, w->share};
-        put[k] = tn_store(ctx, r->red[k], own_of(ctx, r, k), tn_list_of(ctx, idx, 2));
+        put[k] = tn_buffer_store_of(ctx, r->red[k], own_of(ctx, r, k), tn_list_of(ctx, idx, 2));
     }
     const tn_stmt *all = r->of.n == 1 ? put[0] : tn_seq_of(ctx, tn_list_of(ctx, put, r->of.n));
     TNB_PUSH(a, out->v, tn_if_stmt_of(ctx, tn_eq(ctx, w->lane, tn_i32(ctx, 0)), all, NULL));

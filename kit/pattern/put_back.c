@@ -73,10 +73,10 @@ put_body(inliner *s, const tn_seq_expr *seq)
             if (nb && tn_is(nb->var, TN_KIND_DATAFLOW_VAR) != s->dataflow) {
                 const char *name = tn_var_name(nb->var);
                 const tn_type *type = nb->var->type;
-                const tn_expr *v = s->dataflow ? tn_dataflow_var(s->ctx, name, type)
+                const tn_expr *v = s->dataflow ? tn_dataflow_var_new(s->ctx, name, type)
                                                : tn_var_new(s->ctx, name, type);
                 tnb_ptrmap_set(&s->map, vb->var, v);
-                n = tn_binding(s->ctx, v, nb->value);
+                n = tn_var_binding_of(s->ctx, v, nb->value);
             } else if (nb && nb->var != vb->var) {
                 tnb_ptrmap_set(&s->map, vb->var, nb->var);
             }
@@ -100,7 +100,7 @@ tnk_put_together(tn_ctx *ctx, const tn_function *fn, const tn_node *attrs)
     inliner s = begin(ctx, false);
     const tn_seq_expr *seq = tn_as_seq_expr(fn->body);
     put_body(&s, seq);
-    const tn_node *block = tn_binding_block(ctx, tn_list_of(ctx, s.out.at, s.out.n), false);
+    const tn_node *block = tn_binding_block_of(ctx, tn_list_of(ctx, s.out.at, s.out.n), false);
     const tn_expr *result = tn_subst(ctx, seq->body, &s.map);
     const tn_expr *body = tn_seq_expr_of(ctx, tn_listv(ctx, block, NULL), result);
     return tn_as_function(tn_function_of(ctx, fn->params, body, fn->ret, fn->pure != 0, attrs));
@@ -123,9 +123,10 @@ inline_block(tn_rewriter *r, const tn_node *n)
         }
         any = true;
         const tn_expr *result = put_call(&s, tn_module_get(all->m, gv->name), c->args);
-        TNB_PUSH(tn_scratch(s.ctx), s.out, tn_binding(s.ctx, vb->var, result));
+        TNB_PUSH(tn_scratch(s.ctx), s.out, tn_var_binding_of(s.ctx, vb->var, result));
     }
-    return any ? tn_binding_block(s.ctx, tn_list_of(s.ctx, s.out.at, s.out.n), s.dataflow) : NULL;
+    return any ? tn_binding_block_of(s.ctx, tn_list_of(s.ctx, s.out.at, s.out.n), s.dataflow)
+               : NULL;
 }
 
 const tn_module *

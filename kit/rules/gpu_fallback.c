@@ -134,8 +134,8 @@ by_one_thread(tn_ctx *ctx, const tn_prim_func *f)
     const tn_stmt *body = wrapped ? root->body : f->body;
     for (int i = 0; i < 2; i++) {
         const tn_expr *v = tn_var_dtype(ctx, i ? "bx" : "tx", TNB_I32);
-        body = tn_for(ctx, v, tn_int_imm_of(ctx, TNB_I32, 0), tn_int_imm_of(ctx, TNB_I32, 1),
-                      TN_FOR_THREAD_BINDING, tags[i], NULL, body);
+        body = tn_for_of(ctx, v, tn_int_imm_of(ctx, TNB_I32, 0), tn_int_imm_of(ctx, TNB_I32, 1),
+                         TN_FOR_THREAD_BINDING, tags[i], NULL, body);
     }
     if (wrapped) {
         tn_block b = *root;

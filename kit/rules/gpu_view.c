@@ -169,9 +169,9 @@ replace(tn_rewriter *r, const tn_node *n)
                               : st ? st->indices
                                    : reg->ranges,
                               v->undo, reg != NULL);
-        return l    ? tn_load(r->ctx, to, idx)
-               : st ? tn_store(r->ctx, to, st->value, idx)
-                    : tn_region_of(r->ctx, to, idx);
+        return l    ? tn_buffer_load_of(r->ctx, to, idx)
+               : st ? tn_buffer_store_of(r->ctx, to, st->value, idx)
+                    : tn_buffer_region_of(r->ctx, to, idx);
     }
     return NULL;
 }

@@ -289,8 +289,8 @@ launch(const within *w, const tn_stmt *st, tn_list allocs, const char **tags)
     } else if (!all_local(allocs)) {
         return NULL;
     }
-    return tn_for(w->ctx, f->var, f->min, f->extent, own ? TN_FOR_THREAD_BINDING : TN_FOR_SERIAL,
-                  own, f->annotations, f->body);
+    return tn_for_of(w->ctx, f->var, f->min, f->extent, own ? TN_FOR_THREAD_BINDING : TN_FOR_SERIAL,
+                     own, f->annotations, f->body);
 }
 
 /* A buffer that every turn had for itself and that launches hand on, or a kernel cannot have, gets a dimension for each iterator
@@ -345,7 +345,7 @@ as_before(const within *w, tn_list regions)
                         tn_list_with(ctx, ranges, d,
                                      tn_range_of(ctx, g->index[d],
                                                  tn_int_imm_of(ctx, tn_dtype_of(g->index[d]), 1)));
-            was = tn_region_of(ctx, buffer, ranges);
+            was = tn_buffer_region_of(ctx, buffer, ranges);
         }
         regions = was ? tn_list_with(ctx, regions, i, was) : regions;
     }
@@ -376,8 +376,8 @@ nest_of(within *w, const tn_stmt *st, tn_list allocs, bool alone)
     body = tn_block_realize_of(ctx, w->values, NULL, tn_block_of(ctx, &b));
     for (uint32_t i = w->n; i-- > 0;) {
         const tn_for_loop *l = w->chain[i];
-        body = tn_for(ctx, l->var, l->min, l->extent, TN_FOR_THREAD_BINDING, tags[i],
-                      l->annotations, body);
+        body = tn_for_of(ctx, l->var, l->min, l->extent, TN_FOR_THREAD_BINDING, tags[i],
+                         l->annotations, body);
     }
     return alone ? body : tn_fresh_copy(ctx, body, NULL);
 }
@@ -418,11 +418,11 @@ with_one_thread(tn_ctx *ctx, const tn_stmt *st)
 {
     const tn_for_loop *f = tn_as_for_loop(st);
     if (!f || f->for_kind != TN_FOR_THREAD_BINDING)
-        return tn_for(ctx, tn_var_dtype(ctx, "tx", TNB_I32), tn_int_imm_of(ctx, TNB_I32, 0),
-                      tn_int_imm_of(ctx, TNB_I32, 1), TN_FOR_THREAD_BINDING, "threadIdx.x", NULL,
-                      st);
-    return tn_for(ctx, f->var, f->min, f->extent, TN_FOR_THREAD_BINDING, f->thread_tag,
-                  f->annotations, with_one_thread(ctx, f->body));
+        return tn_for_of(ctx, tn_var_dtype(ctx, "tx", TNB_I32), tn_int_imm_of(ctx, TNB_I32, 0),
+                         tn_int_imm_of(ctx, TNB_I32, 1), TN_FOR_THREAD_BINDING, "threadIdx.x", NULL,
+                         st);
+    return tn_for_of(ctx, f->var, f->min, f->extent, TN_FOR_THREAD_BINDING, f->thread_tag,
+                     f->annotations, with_one_thread(ctx, f->body));
 }
 
 /* Whether a statement is a bound nest, of blocks without threads. */

@@ -169,8 +169,8 @@ wrap(blockizer *z, const digits *d, const tn_stmt *body, bool init, tnb_ptrmap *
             continue;
         const tn_expr *var = tnb_ptrmap_get(vars, l->var);
         tn_loc was = tn_at(ctx, l->loc);
-        body = tn_for(ctx, var ? var : l->var, l->min, l->extent, l->for_kind, NULL,
-                      init ? NULL : l->annotations, body);
+        body = tn_for_of(ctx, var ? var : l->var, l->min, l->extent, l->for_kind, NULL,
+                         init ? NULL : l->annotations, body);
         tn_at(ctx, was);
     }
     return body;

@@ -27,15 +27,15 @@ replace(tn_rewriter *r, const tn_node *n)
 {
     const swap *w = r->user;
     if (n->kind == TN_KIND_BUFFER_LOAD && ((const tn_buffer_load *)n)->buffer == w->from)
-        return tn_load(r->ctx, w->to,
-                       permuted(r->ctx, ((const tn_buffer_load *)n)->indices, w->perm));
+        return tn_buffer_load_of(r->ctx, w->to,
+                                 permuted(r->ctx, ((const tn_buffer_load *)n)->indices, w->perm));
     if (!w->loads_only && n->kind == TN_KIND_BUFFER_STORE &&
         ((const tn_buffer_store *)n)->buffer == w->from)
-        return tn_store(r->ctx, w->to, ((const tn_buffer_store *)n)->value,
-                        ((const tn_buffer_store *)n)->indices);
+        return tn_buffer_store_of(r->ctx, w->to, ((const tn_buffer_store *)n)->value,
+                                  ((const tn_buffer_store *)n)->indices);
     if (n->kind == TN_KIND_BUFFER_REGION && tn_as_buffer_region(n)->buffer == w->from)
-        return tn_region_of(r->ctx, w->to,
-                            permuted(r->ctx, tn_as_buffer_region(n)->ranges, w->perm));
+        return tn_buffer_region_of(r->ctx, w->to,
+                                   permuted(r->ctx, tn_as_buffer_region(n)->ranges, w->perm));
     return NULL;
 }
 
@@ -109,7 +109,8 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, const uint32_t *pe
         source = tn_list_with(ctx, source, perm[i], idx.at[i]);
     tn_block fields = {.name = tn_str(ctx, name),
                        .iters = iters,
-                       .body = tn_store(ctx, to, tn_load(ctx, from, source), idx)};
+                       .body =
+                           tn_buffer_store_of(ctx, to, tn_buffer_load_of(ctx, from, source), idx)};
     tnk_block_set(s, *block, &fields);
     return top;
 }

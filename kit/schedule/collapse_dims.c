@@ -77,8 +77,8 @@ pixel_of_access(tn_rewriter *r, const tn_node *n)
         idx = tn_list_with(f->ctx, idx, f->at, f->row);
         idx = tn_list_with(f->ctx, idx, f->at + 1, f->pixel);
     }
-    return l ? tn_load(f->ctx, flat, idx)
-             : tn_store(f->ctx, flat, tn_rewrite_child(r, s->value), idx);
+    return l ? tn_buffer_load_of(f->ctx, flat, idx)
+             : tn_buffer_store_of(f->ctx, flat, tn_rewrite_child(r, s->value), idx);
 }
 
 static bool
@@ -141,7 +141,7 @@ flat_nest(flattener *f, const tn_for_loop *const *loops, uint32_t n,
                                 : columns ? tn_i64(ctx, f->H * f->W)
                                           : l->extent;
         changed += rows + columns;
-        s = tn_for(ctx, l->var, l->min, extent, l->for_kind, l->thread_tag, l->annotations, s);
+        s = tn_for_of(ctx, l->var, l->min, extent, l->for_kind, l->thread_tag, l->annotations, s);
     }
     return changed == 2 ? s : NULL;
 }
@@ -207,7 +207,7 @@ rows_again(tn_rewriter *r, const tn_node *n)
         for (uint32_t i = 0; i < 2; i++)
             ranges = tn_list_with(ctx, ranges, f->at + i,
                                   tn_range_of(ctx, tn_i64(ctx, 0), tn_i64(ctx, extents[i])));
-        return tn_region_of(ctx, own, ranges);
+        return tn_buffer_region_of(ctx, own, ranges);
     }
     const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? tn_as_buffer_load(n) : NULL;
     const tn_buffer_store *s = n->kind == TN_KIND_BUFFER_STORE ? tn_as_buffer_store(n) : NULL;
@@ -218,7 +218,7 @@ rows_again(tn_rewriter *r, const tn_node *n)
     const tn_expr *pixel = idx.at[f->at + 1];
     idx = tn_list_with(ctx, idx, f->at, tn_floordiv(ctx, pixel, tn_i64(ctx, f->W)));
     idx = tn_list_with(ctx, idx, f->at + 1, tn_floormod(ctx, pixel, tn_i64(ctx, f->W)));
-    return l ? tn_load(ctx, own, idx) : tn_store(ctx, own, s->value, idx);
+    return l ? tn_buffer_load_of(ctx, own, idx) : tn_buffer_store_of(ctx, own, s->value, idx);
 }
 
 bool

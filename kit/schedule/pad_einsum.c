@@ -100,12 +100,12 @@ replace(tn_rewriter *r, const tn_node *n)
     const tn_buffer_load *l = tn_as_buffer_load(n);
     for (uint32_t i = 0; l && i < p->n; i++)
         if (l->buffer == p->at[i].from && p->at[i].to)
-            return tn_load(r->ctx, p->at[i].to, l->indices);
+            return tn_buffer_load_of(r->ctx, p->at[i].to, l->indices);
     const tn_buffer_store *st = tn_as_buffer_store(n);
     if (st && st->buffer == p->at[MAX_OPERANDS - 1].from && p->at[MAX_OPERANDS - 1].to)
-        return tn_store(r->ctx, p->at[MAX_OPERANDS - 1].to, st->value, st->indices);
+        return tn_buffer_store_of(r->ctx, p->at[MAX_OPERANDS - 1].to, st->value, st->indices);
     if (l && l->buffer == p->at[MAX_OPERANDS - 1].from && p->at[MAX_OPERANDS - 1].to)
-        return tn_load(r->ctx, p->at[MAX_OPERANDS - 1].to, l->indices);
+        return tn_buffer_load_of(r->ctx, p->at[MAX_OPERANDS - 1].to, l->indices);
     return NULL;
 }
 
@@ -145,11 +145,13 @@ copy_nest(tnk_sch *s, const tn_node *from, const tn_node *to, tn_list shape,
     }
     if (at)
         tnk_item_insert(s, at, 0, copy);
-    const tn_expr *value = tn_load(ctx, from, idx);
+    const tn_expr *value = tn_buffer_load_of(ctx, from, idx);
     if (inside)
         value = tn_if_then_else(ctx, inside, value, tn_literal(ctx, tn_as_buffer(from)->dtype, 0));
     const char *name = tn_as_buffer(within ? to : from)->name;
-    tn_block fields = {.name = name, .iters = iters, .body = tn_store(ctx, to, value, idx)};
+    tn_block fields = {.name = name,
+                       .iters = iters,
+                       .body = tn_buffer_store_of(ctx, to, value, idx)};
     tnk_block_set(s, copy, &fields);
     return nest;
 }

@@ -41,9 +41,9 @@ replace(tn_rewriter *r, const tn_node *n)
 {
     const exchange *x = r->user;
     if (n->kind == TN_KIND_BUFFER_LOAD && ((const tn_buffer_load *)n)->buffer == x->from)
-        return tn_load(r->ctx, x->to, x->indices);
+        return tn_buffer_load_of(r->ctx, x->to, x->indices);
     if (n->kind == TN_KIND_BUFFER_STORE && ((const tn_buffer_store *)n)->buffer == x->from)
-        return tn_store(r->ctx, x->to, ((const tn_buffer_store *)n)->value, x->indices);
+        return tn_buffer_store_of(r->ctx, x->to, ((const tn_buffer_store *)n)->value, x->indices);
     return NULL;
 }
 
@@ -194,8 +194,8 @@ tnk_reindex(tnk_sch *s, tnk_item *block, const tn_node *buffer)
     for (uint32_t i = 0; i < there.n; i++)
         there = tn_list_with(ctx, there, i, tn_subst(ctx, there.at[i], &map));
     tn_block fields = {.name = tn_strf(ctx, "%s_reindex", name), .iters = iters};
-    fields.body = writes ? tn_store(ctx, buffer, tn_load(ctx, to, idx), there)
-                         : tn_store(ctx, to, tn_load(ctx, buffer, there), idx);
+    fields.body = writes ? tn_buffer_store_of(ctx, buffer, tn_buffer_load_of(ctx, to, idx), there)
+                         : tn_buffer_store_of(ctx, to, tn_buffer_load_of(ctx, buffer, there), idx);
     TNB_PUSH(tn_arena(ctx), s->allocs, to);
     exchange x = {buffer, to, inside};
     tn_rewriter r = {.ctx = ctx, .user = &x, .post = replace};

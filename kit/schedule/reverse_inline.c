@@ -227,7 +227,7 @@ tnk_reverse_compute_inline(tnk_sch *s, tnk_item *block)
                                         : tn_and_of(ctx, p.producer->predicate, cond);
     }
     tn_block fields = *p.producer->block;
-    fields.body = tn_store(ctx, st->buffer, value, indices);
+    fields.body = tn_buffer_store_of(ctx, st->buffer, value, indices);
     tnk_block_set(s, p.producer, &fields);
     uint32_t k = 0;
     for (uint32_t i = 0; i < s->allocs.n; i++)

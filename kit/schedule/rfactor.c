@@ -190,15 +190,17 @@ tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis)
     tn_block fields = {.name = tn_strf(ctx, "%s_rf", b->name),
                        .iters = iters,
                        .annotations = b->annotations,
-                       .init = tn_store(ctx, part, identity, at),
-                       .body = tn_store(ctx, part,
-                                        tn_bin(ctx, red.op, tn_load(ctx, part, at), value), at)};
+                       .init = tn_buffer_store_of(ctx, part, identity, at),
+                       .body = tn_buffer_store_of(ctx, part,
+                                                  tn_bin(ctx, red.op,
+                                                         tn_buffer_load_of(ctx, part, at), value),
+                                                  at)};
     bool still_reduces = false;
     for (uint32_t k = 0; k < iters.n; k++)
         still_reduces |= tn_as_iter_var(iters.at[k])->iter_kind == TN_ITER_REDUCE;
     if (!still_reduces) { /* each turn has one element */
         fields.init = NULL;
-        fields.body = tn_store(ctx, part, value, at);
+        fields.body = tn_buffer_store_of(ctx, part, value, at);
     }
     tnk_item_replace(block, rf);
     tnk_block_set(s, rf, &fields);
@@ -242,11 +244,12 @@ tnk_rfactor(tnk_sch *s, tnk_item *loop, int factor_axis)
                      .iters = iters,
                      .annotations = b->annotations,
                      .init = b->init,
-                     .body = tn_store(ctx, red.store->buffer,
-                                      tn_bin(ctx, red.op, tn_load(ctx, red.store->buffer, idx),
-                                             tn_load(ctx, part,
-                                                     with_index(ctx, idx, (uint32_t)axis, joined))),
-                                      idx)};
+                     .body = tn_buffer_store_of(
+                         ctx, red.store->buffer,
+                         tn_bin(ctx, red.op, tn_buffer_load_of(ctx, red.store->buffer, idx),
+                                tn_buffer_load_of(ctx, part,
+                                                  with_index(ctx, idx, (uint32_t)axis, joined))),
+                         idx)};
     block->values = values;
     block->predicate = keep ? tn_subst(ctx, keep, &fresh) : tn_bool(ctx, true);
     tnk_item_insert(s, inner, 0, block);

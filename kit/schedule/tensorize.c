@@ -326,9 +326,10 @@ implementation(const intrinsic *in)
             ranges = tn_list_append(ctx, ranges,
                                     tn_range_of(ctx, p->base[d], tn_int_imm_of(ctx, t, extent)));
         }
-        out.match_buffers = tn_list_append(ctx, out.match_buffers,
-                                           tn_match_buffer_of(ctx, f->buffers.at[k],
-                                                              tn_region_of(ctx, p->is, ranges)));
+        out.match_buffers =
+            tn_list_append(ctx, out.match_buffers,
+                           tn_match_buffer_of(ctx, f->buffers.at[k],
+                                              tn_buffer_region_of(ctx, p->is, ranges)));
     }
     out.body = f->body;
     const tn_block_realize *br = tn_as_block_realize(f->body);

@@ -114,10 +114,11 @@ replace(tn_rewriter *r, const tn_node *n)
 {
     const relayout *w = r->user;
     if (n->kind == TN_KIND_BUFFER_LOAD && ((const tn_buffer_load *)n)->buffer == w->from)
-        return tn_load(r->ctx, w->to, mapped(r->ctx, w, ((const tn_buffer_load *)n)->indices));
+        return tn_buffer_load_of(r->ctx, w->to,
+                                 mapped(r->ctx, w, ((const tn_buffer_load *)n)->indices));
     if (n->kind == TN_KIND_BUFFER_STORE && ((const tn_buffer_store *)n)->buffer == w->from)
-        return tn_store(r->ctx, w->to, ((const tn_buffer_store *)n)->value,
-                        mapped(r->ctx, w, ((const tn_buffer_store *)n)->indices));
+        return tn_buffer_store_of(r->ctx, w->to, ((const tn_buffer_store *)n)->value,
+                                  mapped(r->ctx, w, ((const tn_buffer_store *)n)->indices));
     return NULL;
 }
 

@@ -399,7 +399,7 @@ build(tnk_sch *s, tnk_item *i)
         return body;
     tn_loc was = tn_at(ctx, i->loc);
     const tn_stmt *f =
-        tn_for(ctx, i->var, i->min, i->extent, i->for_kind, i->thread_tag, i->annotations, body);
+        tn_for_of(ctx, i->var, i->min, i->extent, i->for_kind, i->thread_tag, i->annotations, body);
     tn_at(ctx, was);
     return f;
 }

@@ -144,7 +144,7 @@ region_node(tnk_te *te, const region *r)
     for (uint32_t i = 0; i < shape.n; i++)
         ranges[i] = r->idx[i] ? tn_range_of(te->ctx, r->idx[i], one)
                               : tn_range_of(te->ctx, zero, shape.at[i]);
-    return tn_region_of(te->ctx, r->buffer, tn_list_of(te->ctx, ranges, shape.n));
+    return tn_buffer_region_of(te->ctx, r->buffer, tn_list_of(te->ctx, ranges, shape.n));
 }
 
 /* The regions that values read. */
@@ -203,8 +203,8 @@ close_stage(stage *s, tn_list in, tn_list out, const tn_stmt *init, const tn_stm
     const tn_stmt *stmt = tn_block_realize_of(ctx, tn_list_of(ctx, values, s->n_iters),
                                               tn_bool(ctx, true), tn_block_of(ctx, &b));
     for (uint32_t i = s->n_iters; i-- > 0 && !scalar;)
-        stmt = tn_for(ctx, s->iters[i].loop, zero, s->iters[i].extent, TN_FOR_SERIAL, NULL, NULL,
-                      stmt);
+        stmt = tn_for_of(ctx, s->iters[i].loop, zero, s->iters[i].extent, TN_FOR_SERIAL, NULL, NULL,
+                         stmt);
     TNB_PUSH(te->arena, te->stages, stmt);
 }
 
@@ -235,7 +235,7 @@ tnk_te_define(tnk_stage *pub, const tn_expr *value)
     }
     tn_list index = stage_index(s), in = read_regions(s, &value, 1);
     tn_list out = tn_listv(te->ctx, tn_region_point(te->ctx, b, index), NULL);
-    close_stage(s, in, out, NULL, tn_store(te->ctx, b, value, index));
+    close_stage(s, in, out, NULL, tn_buffer_store_of(te->ctx, b, value, index));
     return b;
 }
 
@@ -296,9 +296,10 @@ tnk_te_reduce(tnk_stage *pub, tnk_reduction kind, const tn_expr *value)
     value = tn_cast_to(ctx, s->dtype, value);
     tn_list index = stage_index(s), in = read_regions(s, &value, 1);
     tn_list out = tn_listv(ctx, tn_region_point(ctx, b, index), NULL);
-    const tn_stmt *init = tn_store(ctx, b, identity_of(ctx, kind, s->dtype), index);
+    const tn_stmt *init = tn_buffer_store_of(ctx, b, identity_of(ctx, kind, s->dtype), index);
     const tn_stmt *body =
-        tn_store(ctx, b, combine(ctx, kind, tn_load(ctx, b, index), value), index);
+        tn_buffer_store_of(ctx, b, combine(ctx, kind, tn_buffer_load_of(ctx, b, index), value),
+                           index);
     close_stage(s, in, out, init, body);
     return b;
 }
@@ -329,8 +330,8 @@ tnk_te_reduce_tuple(tnk_stage *pub, const tnb_dtype *dtypes, const tn_expr *cons
     for (uint32_t i = 0; i < n; i++) {
         const char *name = te_name(te, tnb_printf(te->arena, "%s_v%u", s->name, i));
         outs[i] = stage_buffer(s, name, dtypes[i]);
-        acc[i] = tn_load(ctx, outs[i], index);
-        first[i] = tn_store(ctx, outs[i], init[i], index);
+        acc[i] = tn_buffer_load_of(ctx, outs[i], index);
+        first[i] = tn_buffer_store_of(ctx, outs[i], init[i], index);
         regions[i] = tn_region_point(ctx, outs[i], index);
         te->bad |= tn_is_error(values[i]);
     }
@@ -341,7 +342,7 @@ tnk_te_reduce_tuple(tnk_stage *pub, const tnb_dtype *dtypes, const tn_expr *cons
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *v = te_var(te, tnb_printf(te->arena, "v_%s_v%u", s->name, i), dtypes[i]);
         then[i] = tn_bind_of(ctx, v, tn_cast_to(ctx, dtypes[i], next[i]));
-        then[n + i] = tn_store(ctx, outs[i], v, index);
+        then[n + i] = tn_buffer_store_of(ctx, outs[i], v, index);
     }
     close_stage(s, read_regions(s, values, n), tn_list_of(ctx, regions, n),
                 tn_seq_of(ctx, tn_list_of(ctx, first, n)),

@@ -158,7 +158,7 @@ tnk_te_buffer(tnk_te *te, const char *name, const tn_expr *const *dims, uint32_t
 const tn_expr *
 tnk_te_read_at(tnk_te *te, const tn_node *buffer, const tn_expr *const *idx, uint32_t n)
 {
-    return tn_load(te->ctx, buffer, tn_list_of(te->ctx, idx, n));
+    return tn_buffer_load_of(te->ctx, buffer, tn_list_of(te->ctx, idx, n));
 }
 
 const tn_expr *

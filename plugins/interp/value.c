@@ -251,7 +251,7 @@ interp_expr_of_val(interp *vm, const interp_val *v)
         const tn_node **at = TNB_NEW_N(vm->arena, const tn_node *, v->ndim + 1);
         for (int32_t i = 0; i < v->ndim; i++)
             at[i] = tn_i64(ctx, v->shape[i]);
-        return tn_shape(ctx, tn_list_of(ctx, at, (uint32_t)v->ndim));
+        return tn_shape_expr_of(ctx, tn_list_of(ctx, at, (uint32_t)v->ndim));
     }
     case INTERP_V_TUPLE: {
         const tn_node **at = TNB_NEW_N(vm->arena, const tn_node *, v->n + 1);
@@ -263,7 +263,7 @@ interp_expr_of_val(interp *vm, const interp_val *v)
     case INTERP_V_STR:
         return tn_string(ctx, v->name);
     case INTERP_V_DTYPE:
-        return tn_dtype_value(ctx, v->dtype);
+        return tn_dtype_imm_of(ctx, v->dtype);
     case INTERP_V_OTHER:
         return v->node;
     case INTERP_V_NULL:

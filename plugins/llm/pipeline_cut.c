@@ -371,10 +371,10 @@ spread(pipeline *p, pipeline_value *v)
         v->fields = TNB_NEW_N(tn_scratch(p->ctx), pipeline_value *, types.n);
         for (uint32_t i = 0; i < types.n; i++) {
             const tn_expr *var =
-                tn_dataflow_var(p->ctx, tn_strf(p->ctx, "%s_%u", tn_var_name(v->var), i),
-                                types.at[i]);
+                tn_dataflow_var_new(p->ctx, tn_strf(p->ctx, "%s_%u", tn_var_name(v->var), i),
+                                    types.at[i]);
             uint64_t behind = i + 1 < ORDER_STEP ? i + 1 : ORDER_STEP - 1;
-            v->fields[i] = new_value(p, var, v->binding, tn_tuple_get_of(p->ctx, v->var, i),
+            v->fields[i] = new_value(p, var, v->binding, tn_tuple_item(p->ctx, v->var, i),
                                      v->order + behind, v->home);
             add_item(p, v->home, v->fields[i]);
         }
@@ -393,7 +393,7 @@ carry(pipeline *p, uint32_t k, pipeline_value *v, tn_loc loc)
     if (tn_is(t, TN_KIND_TY_TUPLE))
         return rebuild(p, k, v, spread(p, v), loc);
     if (tn_is(t, TN_KIND_TY_SHAPE) && tn_type_dims(t, &dims))
-        return rebuild(p, k, v, tn_shape(p->ctx, dims), loc);
+        return rebuild(p, k, v, tn_shape_expr_of(p->ctx, dims), loc);
     if (!can_travel(t))
         return cannot_travel(p, k, v, loc);
     for (uint32_t i = v->home; i < k; i++)

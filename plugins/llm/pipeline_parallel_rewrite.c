@@ -65,8 +65,8 @@ entry(tn_ctx *ctx, const tn_function *f, const tn_expr *weights, tn_list stages)
     const tn_expr *call =
         tn_call_of(ctx, tn_op_ref_of(ctx, op), (tn_list){both, 2}, NULL, (tn_list){&any, 1}, NULL);
     const tn_expr *result = tn_var_new(ctx, "gv", any);
-    const tn_node *binding = tn_binding(ctx, result, call);
-    const tn_node *block = tn_binding_block(ctx, (tn_list){&binding, 1}, false);
+    const tn_node *binding = tn_var_binding_of(ctx, result, call);
+    const tn_node *block = tn_binding_block_of(ctx, (tn_list){&binding, 1}, false);
     tn_list params = tn_list_with(ctx, f->params, f->params.n - 1, weights);
     const tn_node *symbol = tn_func_attr(&f->base, "global_symbol");
     const tn_node *g =

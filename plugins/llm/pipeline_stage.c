@@ -39,7 +39,7 @@ static const tn_expr *
 bind(build *b, const tn_expr *var, const tn_expr *value)
 {
     b->failed |= tn_is_error(value);
-    TNB_PUSH(tn_scratch(b->ctx), b->bindings, tn_binding(b->ctx, var, value));
+    TNB_PUSH(tn_scratch(b->ctx), b->bindings, tn_var_binding_of(b->ctx, var, value));
     return var;
 }
 
@@ -47,7 +47,7 @@ static const tn_expr *
 variable(build *b, const pipeline_value *v, const char *name, const tn_type *type)
 {
     return v && tnb_ptrmap_has(&b->leaves, v) ? tn_var_new(b->ctx, name, type)
-                                              : tn_dataflow_var(b->ctx, name, type);
+                                              : tn_dataflow_var_new(b->ctx, name, type);
 }
 
 static const tn_expr *
@@ -322,10 +322,10 @@ send(build *b, tn_list *blocks)
         bind(b, tn_var_new(b->ctx, "_", nothing),
              tn_call_packed(b->ctx, PIPELINE_SEND, tn_listv(b->ctx, var, NULL), nothing));
     }
-    *blocks =
-        tn_list_append(b->ctx, *blocks,
-                       tn_binding_block(b->ctx, tn_list_of(b->ctx, b->bindings.at, b->bindings.n),
-                                        false));
+    *blocks = tn_list_append(b->ctx, *blocks,
+                             tn_binding_block_of(b->ctx,
+                                                 tn_list_of(b->ctx, b->bindings.at, b->bindings.n),
+                                                 false));
     return tn_tuple_of(b->ctx, sent);
 }
 
@@ -344,12 +344,13 @@ finish(build *b, const tn_expr *weights, tn_list *args)
     bool last = b->k + 1 == b->p->n_stages;
     tn_list blocks =
         tn_listv(b->ctx,
-                 tn_binding_block(b->ctx, tn_list_of(b->ctx, b->bindings.at, b->bindings.n), true),
+                 tn_binding_block_of(b->ctx, tn_list_of(b->ctx, b->bindings.at, b->bindings.n),
+                                     true),
                  NULL);
     const tn_expr *result = last ? translate(b, b->p->output) : send(b, &blocks);
     tn_list symbols = tn_list_of(b->ctx, b->shape.at, b->shape.n);
     tn_list params = tn_list_of(b->ctx, b->s->params.at, b->s->params.n);
-    *args = tn_list_append(b->ctx, params, tn_shape(b->ctx, symbols));
+    *args = tn_list_append(b->ctx, params, tn_shape_expr_of(b->ctx, symbols));
     *args = tn_list_append(b->ctx, *args, weights);
     params =
         tn_list_append(b->ctx, params, tn_var_new(b->ctx, "s", tn_ty_shape_of(b->ctx, symbols)));

@@ -291,7 +291,7 @@ product(onnx_node *n, const attention *a, const tn_expr *x, const tn_expr *y)
 {
     if (a->d.bits >= 32)
         return onnx_bin(n, "matmul", x, y);
-    const tn_node *sums = tn_dictv(n->ctx, "out_dtype", tn_dtype_value(n->ctx, TNB_F32), NULL);
+    const tn_node *sums = tn_dictv(n->ctx, "out_dtype", tn_dtype_imm_of(n->ctx, TNB_F32), NULL);
     return onnx_astype(n, onnx_emit(n, "matmul", sums, x, y, NULL), a->d);
 }
 

@@ -247,7 +247,7 @@ onnx_convolve(onnx_node *n, const tn_expr *x, const tn_expr *w, const char *weig
                  ints(n, win.pads, 2 * win.rank), "dilation", ints(n, win.dilations, win.rank),
                  "groups", tn_i64(ctx, group), NULL);
     if (!tnb_dtype_is_void(out))
-        attrs = tn_dict_set(ctx, attrs, "out_dtype", tn_dtype_value(ctx, out));
+        attrs = tn_dict_set(ctx, attrs, "out_dtype", tn_dtype_imm_of(ctx, out));
     return onnx_emit(n, conv_names[win.rank - 1], attrs, x, w, NULL);
 }
 

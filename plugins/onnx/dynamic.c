@@ -398,7 +398,7 @@ emit_names(onnx_node *n, const tn_expr *ok, const tn_expr *const *e, const tn_no
         for (uint32_t i = 0; i < count; i++)
             values = tn_list_append(ctx, values, e[i]);
     }
-    const tn_expr *shape = tn_emit(n->imp->b, tn_shape(ctx, values), "extents");
+    const tn_expr *shape = tn_emit(n->imp->b, tn_shape_expr_of(ctx, values), "extents");
     if (ok) {
         const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_pure_packed", NULL);
         const tn_expr *callee = tn_extern_func_of(ctx, "vm.builtin.checked_shape");

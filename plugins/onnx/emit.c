@@ -212,8 +212,9 @@ scalars_tensor(onnx_node *n, const tn_expr *const *e, uint32_t count, tnb_dtype 
             for (int32_t i = ndim; i-- > 0; rest /= dims[i])
                 idx[i] = tn_i64(ctx, rest % dims[i]);
             stores = tn_list_append(ctx, stores,
-                                    tn_store(ctx, out, tn_cast_to(ctx, d, tnk_te_expr(te, e[k])),
-                                             tn_list_of(ctx, idx, (uint32_t)ndim)));
+                                    tn_buffer_store_of(ctx, out,
+                                                       tn_cast_to(ctx, d, tnk_te_expr(te, e[k])),
+                                                       tn_list_of(ctx, idx, (uint32_t)ndim)));
         }
         tnk_te_extern(te, "numbers", NULL, 0, &out, 1, tn_seq_of(ctx, stores));
     }
@@ -369,7 +370,7 @@ onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d)
 {
     if (tn_is_error(x) || tnb_dtype_eq(onnx_dtype(x), d))
         return x;
-    return onnx_emit(n, "astype", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x,
+    return onnx_emit(n, "astype", tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL), x,
                      NULL);
 }
 
@@ -421,7 +422,7 @@ onnx_reshape(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_
     const tn_expr *same = c ? constant_reshaped(n, c->data, dims, n_dims) : NULL;
     if (same)
         return same;
-    return onnx_bin(n, "reshape", x, tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)));
+    return onnx_bin(n, "reshape", x, tn_shape_expr_of(n->ctx, tn_list_of(n->ctx, dims, n_dims)));
 }
 
 static const tn_expr **
@@ -514,7 +515,8 @@ onnx_broadcast(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint3
 {
     if (tn_is_error(x) || has_dims(n, x, dims, n_dims))
         return x;
-    return onnx_bin(n, "broadcast_to", x, tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)));
+    return onnx_bin(n, "broadcast_to", x,
+                    tn_shape_expr_of(n->ctx, tn_list_of(n->ctx, dims, n_dims)));
 }
 
 const tn_expr *
@@ -556,17 +558,17 @@ onnx_full(onnx_node *n, const tn_expr *const *dims, uint32_t n_dims, tnb_dtype d
         fixed = tn_int_value(dims[i], &shape[i]);
     if (fixed && !onnx_is_large(n, d, shape, n_dims) && tnb_store_f64(elem, d, 0, v))
         return tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, (int32_t)n_dims, shape, elem));
-    return onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
-                     tn_shape(n->ctx, tn_list_of(n->ctx, dims, n_dims)), onnx_scalar(n, d, v),
-                     NULL);
+    return onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL),
+                     tn_shape_expr_of(n->ctx, tn_list_of(n->ctx, dims, n_dims)),
+                     onnx_scalar(n, d, v), NULL);
 }
 
 const tn_expr *
 onnx_arange(onnx_node *n, const tn_expr *start, const tn_expr *end, const tn_expr *step,
             tnb_dtype d)
 {
-    return onnx_emit(n, "arange", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), start,
-                     end, step, NULL);
+    return onnx_emit(n, "arange", tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL),
+                     start, end, step, NULL);
 }
 
 const tn_expr *
@@ -625,7 +627,7 @@ onnx_tuple_get(onnx_node *n, const tn_expr *t, uint32_t i)
         onnx_fail(n, TNB_INVALID, "there is no output %u", i);
         return tn_error_node(n->ctx);
     }
-    return onnx_emit_call(n, tn_tuple_get_of(n->ctx, t, i));
+    return onnx_emit_call(n, tn_tuple_item(n->ctx, t, i));
 }
 
 const tn_expr *

@@ -128,7 +128,7 @@ make_dispatch(forks *f, const char *name, const tn_expr *cond, const tnb_strmap 
     const tn_expr *then_seq = calling(imp->b, a, params, &ta),
                   *else_seq = calling(imp->b, b, params, &tb);
     tn_builder_begin_block(imp->b, false);
-    const tn_expr *r = tn_emit(imp->b, tn_if(ctx, cond, then_seq, else_seq), "result");
+    const tn_expr *r = tn_emit(imp->b, tn_if_expr_of(ctx, cond, then_seq, else_seq), "result");
     tn_builder_end_block(imp->b);
     const tn_expr *made = tn_builder_end_function(imp->b, r, NULL, true, NULL);
     if (tn_is_error(made))

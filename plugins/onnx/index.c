@@ -117,7 +117,7 @@ emit_topk(onnx_node *n, const tn_expr *x, int64_t k, int64_t axis, bool largest)
     return onnx_emit(n, "topk",
                      tn_dictv(n->ctx, "k", tn_i64(n->ctx, k), "axis", tn_i64(n->ctx, axis),
                               "largest", tn_bool(n->ctx, largest), "dtype",
-                              tn_dtype_value(n->ctx, TNB_I64), NULL),
+                              tn_dtype_imm_of(n->ctx, TNB_I64), NULL),
                      x, NULL);
 }
 

@@ -292,10 +292,10 @@ put_row(loop *p, const tn_expr *acc, const tn_expr *y, const tn_expr *at)
     idx[0] = row;
     for (uint32_t i = 0; i < shape.n; i++)
         idx[1 + i] = tn_var_dtype(ctx, tn_strf(ctx, "i%u", i), TNB_I64);
-    const tn_stmt *s = tn_store(ctx, to, tnk_te_read_at(te, from, idx + 1, shape.n),
-                                tn_list_of(ctx, idx, shape.n + 1));
+    const tn_stmt *s = tn_buffer_store_of(ctx, to, tnk_te_read_at(te, from, idx + 1, shape.n),
+                                          tn_list_of(ctx, idx, shape.n + 1));
     for (uint32_t i = shape.n; i-- > 0;)
-        s = tn_for(ctx, idx[1 + i], tn_i64(ctx, 0), shape.at[i], TN_FOR_SERIAL, NULL, NULL, s);
+        s = tn_for_of(ctx, idx[1 + i], tn_i64(ctx, 0), shape.at[i], TN_FOR_SERIAL, NULL, NULL, s);
     tnk_te_extern(te, "put_row", &from, 1, &to, 1, s);
     const tn_expr *args[3] = {acc, y, at};
     return tnk_te_call_inplace(te, p->n->imp->b, "put_row", args, 3, 0);
@@ -322,7 +322,7 @@ grown(loop *p, rows *r)
         seq[k] = tn_as_function(f)->body;
     }
     const tn_expr *fits = tn_lt_of(ctx, p->i, r->capacity);
-    const tn_expr *e = tn_emit(b, tn_if(ctx, fits, seq[0], seq[1]), "rows");
+    const tn_expr *e = tn_emit(b, tn_if_expr_of(ctx, fits, seq[0], seq[1]), "rows");
     tn_list dims = tn_list_append(ctx, (tn_list){0}, NULL);
     for (uint32_t i = 0; i < r->dims.n; i++)
         dims = tn_list_append(ctx, dims, r->dims.at[i]);
@@ -594,8 +594,9 @@ first_rows(loop *p, const rows *r)
     tn_list dims = tn_listv(ctx, count, NULL);
     for (uint32_t i = 0; i < r->dims.n; i++)
         dims = tn_list_append(ctx, dims, onnx_to_outside(&p->f, r->dims.at[i]));
-    return onnx_emit_call(n, tn_call_opv(ctx, "builtin.alloc_tensor", NULL, tn_shape(ctx, dims),
-                                         tn_dtype_value(ctx, onnx_dtype(r->y)), tn_i64(ctx, 0),
+    return onnx_emit_call(n, tn_call_opv(ctx, "builtin.alloc_tensor", NULL,
+                                         tn_shape_expr_of(ctx, dims),
+                                         tn_dtype_imm_of(ctx, onnx_dtype(r->y)), tn_i64(ctx, 0),
                                          tn_string(ctx, "global"), NULL));
 }
 

@@ -28,7 +28,7 @@ quantize(onnx_node *n, const tn_expr *x, const tn_expr *scale, const tn_expr *zp
         return tn_error_node(n->ctx);
     return onnx_emit(n, "quantize",
                      tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "out_dtype",
-                              tn_dtype_value(n->ctx, onnx_dtype(zp)), NULL),
+                              tn_dtype_imm_of(n->ctx, onnx_dtype(zp)), NULL),
                      x, scale, zp, NULL);
 }
 
@@ -179,7 +179,7 @@ import_dequantize(onnx_node *n)
     scale = scalar_if_one(n, half ? onnx_astype(n, scale, TNB_F32) : scale);
     const tn_expr *y = onnx_emit(n, "dequantize",
                                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, axis), "out_dtype",
-                                          tn_dtype_value(n->ctx, half ? TNB_F32 : to), NULL),
+                                          tn_dtype_imm_of(n->ctx, half ? TNB_F32 : to), NULL),
                                  x, scale, zp, NULL);
     return onnx_ret(n, onnx_astype(n, y, to));
 }
@@ -235,7 +235,7 @@ matmul_int32(onnx_node *n, uint32_t a, uint32_t a_zp, uint32_t b, uint32_t b_zp)
     if (tn_is_error(x) || tn_is_error(y))
         return tn_error_node(n->ctx);
     return onnx_emit(n, "matmul",
-                     tn_dictv(n->ctx, "out_dtype", tn_dtype_value(n->ctx, TNB_I32), NULL), x, y,
+                     tn_dictv(n->ctx, "out_dtype", tn_dtype_imm_of(n->ctx, TNB_I32), NULL), x, y,
                      NULL);
 }
 

@@ -83,7 +83,7 @@ end_nest(nest *b, const char *name, tn_list reads, const tn_node *write, const t
     const tn_stmt *s = tn_block_realize_of(ctx, tn_list_of(ctx, b->loop, b->n), tn_bool(ctx, true),
                                            tn_block_of(ctx, &block));
     for (uint32_t i = b->n; i-- > b->inner;)
-        s = tn_for(ctx, b->loop[i], tn_i64(ctx, 0), b->extent[i], TN_FOR_SERIAL, NULL, NULL, s);
+        s = tn_for_of(ctx, b->loop[i], tn_i64(ctx, 0), b->extent[i], TN_FOR_SERIAL, NULL, NULL, s);
     return s;
 }
 
@@ -125,7 +125,7 @@ copy_state(linear *l, const char *name, const tn_node *to, const tn_node *from, 
         reads = tn_listv(ctx, tn_region_point(ctx, from, at), NULL);
     }
     tnk_te_append(l->te, end_nest(&c, name, reads, tn_region_point(ctx, to, at), NULL,
-                                  tn_store(ctx, to, x, at)));
+                                  tn_buffer_store_of(ctx, to, x, at)));
 }
 
 static void
@@ -150,7 +150,7 @@ add_row(linear *l, const char *name, const tn_node *to, uint32_t from, int64_t h
     tn_list in_row = tn_listv(ctx, b, t, at, NULL), element = tn_listv(ctx, b, h, i, NULL),
             reads = tn_listv(ctx, tn_region_point(ctx, l->in[from], in_row), NULL);
     add_turn(l, end_nest(&c, name, reads, tn_region_point(ctx, to, element), NULL,
-                         tn_store(ctx, to, x, element)));
+                         tn_buffer_store_of(ctx, to, x, element)));
 }
 
 static void
@@ -169,7 +169,8 @@ add_decay(linear *l)
     const tn_node *s = tn_region_point(ctx, l->state, in_state);
     tn_list reads = tn_listv(ctx, s, tn_region_point(ctx, l->in[DECAY], in_row), NULL);
     const tn_expr *next = tn_mul(ctx, read_at(l, l->state, in_state), keep);
-    add_turn(l, end_nest(&c, "decay", reads, s, NULL, tn_store(ctx, l->state, next, in_state)));
+    add_turn(l, end_nest(&c, "decay", reads, s, NULL,
+                         tn_buffer_store_of(ctx, l->state, next, in_state)));
 }
 
 /* sums[b, h, v] = sum over k of row[b, h, k] * S[b, head of h, k, v] */
@@ -190,8 +191,8 @@ add_product(linear *l, const char *name, const tn_node *sums, const tn_node *row
     tn_list reads = tn_listv(ctx, tn_region_point(ctx, row, in_row),
                              tn_region_point(ctx, l->state, in_state), NULL);
     add_turn(l, end_nest(&c, name, reads, tn_region_point(ctx, sums, in_sums),
-                         tn_store(ctx, sums, tn_literal(ctx, l->w, 0), in_sums),
-                         tn_store(ctx, sums, next, in_sums)));
+                         tn_buffer_store_of(ctx, sums, tn_literal(ctx, l->w, 0), in_sums),
+                         tn_buffer_store_of(ctx, sums, next, in_sums)));
 }
 
 static void
@@ -220,7 +221,8 @@ add_update(linear *l)
     }
     const tn_expr *product = tn_mul(ctx, read_at(l, l->k, in_key), x);
     const tn_expr *next = tn_add(ctx, read_at(l, l->state, in_state), product);
-    add_turn(l, end_nest(&c, "update", reads, s, NULL, tn_store(ctx, l->state, next, in_state)));
+    add_turn(l, end_nest(&c, "update", reads, s, NULL,
+                         tn_buffer_store_of(ctx, l->state, next, in_state)));
 }
 
 static void
@@ -236,7 +238,7 @@ add_result(linear *l)
     tn_list reads = tn_listv(ctx, tn_region_point(ctx, l->sums, in_sums), NULL);
     const tn_expr *x = tn_cast_to(ctx, l->d, read_at(l, l->sums, in_sums));
     add_turn(l, end_nest(&c, "result", reads, tn_region_point(ctx, l->y, in_y), NULL,
-                         tn_store(ctx, l->y, x, in_y)));
+                         tn_buffer_store_of(ctx, l->y, x, in_y)));
 }
 
 /* The loop over the positions. */
@@ -263,8 +265,8 @@ add_loop(linear *l)
     add_update(l);
     add_product(l, "products", l->sums, l->q, l->q_heads);
     add_result(l);
-    tnk_te_append(l->te, tn_for(ctx, l->t, tn_i64(ctx, 0), l->steps, TN_FOR_SERIAL, NULL, NULL,
-                                tn_seq_of(ctx, l->turn)));
+    tnk_te_append(l->te, tn_for_of(ctx, l->t, tn_i64(ctx, 0), l->steps, TN_FOR_SERIAL, NULL, NULL,
+                                   tn_seq_of(ctx, l->turn)));
 }
 
 /* Heads, sizes and which form decay and beta have. False after an error. */

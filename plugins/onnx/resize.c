@@ -245,7 +245,7 @@ emit_up_to_three(onnx_node *n, const tn_expr *x, const resize *r)
     x = onnx_permute(n, x, order, (uint32_t)r->rank);
     x = onnx_reshape(n, x, shape, 2 + (uint32_t)spatial);
     x = onnx_emit(n, names[spatial - 1], attrs, x,
-                  tn_shape(n->ctx, tn_list_of(n->ctx, size, (uint32_t)spatial)), NULL);
+                  tn_shape_expr_of(n->ctx, tn_list_of(n->ctx, size, (uint32_t)spatial)), NULL);
     x = onnx_permute(n, onnx_reshape(n, x, out, (uint32_t)r->rank), back, (uint32_t)r->rank);
     return onnx_astype(n, x, d);
 }
@@ -427,7 +427,7 @@ import_affine_grid(onnx_node *n)
         return false;
     g = onnx_emit(n, "image.affine_grid",
                   tn_dictv(n->ctx, "align_corners", tn_bool(n->ctx, align), NULL), theta,
-                  tn_shape(n->ctx, tn_list_of(n->ctx, size, count - 2)), NULL);
+                  tn_shape_expr_of(n->ctx, tn_list_of(n->ctx, size, count - 2)), NULL);
     static const int64_t last[2][5] = {{0, 2, 3, 1}, {0, 2, 3, 4, 1}}; /* coordinates come last */
     return onnx_ret(n, onnx_permute(n, g, last[count - 4], count));
 }

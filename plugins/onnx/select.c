@@ -17,7 +17,7 @@ onnx_match_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *wha
     if (tn_type_check(n->ctx, to, x->type) == TN_SUBTYPE_FAIL &&
         tn_type_check(n->ctx, x->type, to) == TN_SUBTYPE_FAIL) {
         onnx_fail(n, TNB_SHAPE, "%s has type %s, wanted the extents %s", what,
-                  onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape(n->ctx, dims)));
+                  onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape_expr_of(n->ctx, dims)));
         return tn_error_node(n->ctx);
     }
     return tn_emit_match_cast(n->imp->b, x, to, hint);

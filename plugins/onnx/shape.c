@@ -93,9 +93,10 @@ import_constant_of_shape(onnx_node *n)
     if (!onnx_bind(n, dims, count, NULL))
         return false;
     const tn_expr *value = tn_constant_of(n->ctx, tn_data_splat(n->ctx, d, 0, NULL, elem));
-    return onnx_ret(n,
-                    onnx_emit(n, "full", tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL),
-                              tn_shape(n->ctx, tn_list_of(n->ctx, dims, count)), value, NULL));
+    return onnx_ret(n, onnx_emit(n, "full",
+                                 tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL),
+                                 tn_shape_expr_of(n->ctx, tn_list_of(n->ctx, dims, count)), value,
+                                 NULL));
 }
 
 /* start + i * step for i in range(count), computed in dtype d. */
@@ -265,7 +266,7 @@ import_eye_like(onnx_node *n)
                    ? false
                    : onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 2", rank);
     return onnx_ret(n, onnx_emit(n, "eye_like",
-                                 tn_dictv(n->ctx, "dtype", tn_dtype_value(n->ctx, d), NULL), x,
+                                 tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL), x,
                                  tn_i64(n->ctx, k), NULL));
 }
 

@@ -191,7 +191,7 @@ onnx_if_sequence(onnx_function *f, const tn_expr *cond, const tn_expr *then_seq,
         return tn_error_node(f->n->ctx);
     tn_builder_begin_function(b, (tn_list){0});
     tn_builder_begin_block(b, false);
-    const tn_expr *r = tn_emit(b, tn_if(f->n->ctx, cond, then_seq, else_seq), "result");
+    const tn_expr *r = tn_emit(b, tn_if_expr_of(f->n->ctx, cond, then_seq, else_seq), "result");
     tn_builder_end_block(b);
     const tn_expr *seq = tn_builder_end_function(b, r, NULL, true, NULL);
     if (!tn_is_error(seq))
@@ -227,8 +227,9 @@ onnx_refused_branch(onnx_function *f, const tn_expr *const *like, uint32_t count
         for (uint32_t k = 0; k < dims.n; k++)
             if (!onnx_to_outside(f, dims.at[k]))
                 dims = tn_list_with(ctx, dims, k, tn_i64(ctx, 0));
-        const tn_node *d = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, onnx_dtype(like[i])), NULL);
-        fields = tn_list_append(ctx, fields, onnx_emit(n, "zeros", d, tn_shape(ctx, dims), NULL));
+        const tn_node *d = tn_dictv(ctx, "dtype", tn_dtype_imm_of(ctx, onnx_dtype(like[i])), NULL);
+        fields = tn_list_append(ctx, fields,
+                                onnx_emit(n, "zeros", d, tn_shape_expr_of(ctx, dims), NULL));
     }
     f->asserts = true;
     return onnx_region_end(&r, n->failed ? tn_error_node(ctx) : tn_tuple_of(ctx, fields));

@@ -104,7 +104,7 @@ joined_axes(tn_builder *b, const tn_expr *x, const tn_array *axes)
     const tn_node *attrs = tn_dictv(ctx, "axes", tn_int_array(ctx, order, dims.n), NULL);
     shape = tn_list_append(ctx, shape, count);
     return emit_op(b, "reshape", NULL, emit_op(b, "permute_dims", attrs, x, NULL),
-                   tn_shape(ctx, shape));
+                   tn_shape_expr_of(ctx, shape));
 }
 
 /* Positions in sorted order, the middle one of them, and what stands there. */
@@ -126,7 +126,7 @@ legalize_median(tn_builder *b, const tn_call *call)
     axis += axis < 0 ? (int64_t)dims.n : 0;
     const tn_node *along = tn_i64(ctx, axis),
                   *sort_attrs =
-                      tn_dictv(ctx, "axis", along, "dtype", tn_dtype_value(ctx, TNB_I64), NULL);
+                      tn_dictv(ctx, "axis", along, "dtype", tn_dtype_imm_of(ctx, TNB_I64), NULL);
     const tn_expr *order = emit_op(b, "argsort", sort_attrs, x, NULL);
     const tn_expr *middle = dim_floordiv(ctx, dim_addi(ctx, dims.at[axis], -1), 2);
     const tn_expr *at = emit_op(b, "take", tn_dictv(ctx, "axis", along, NULL), order, middle);
@@ -138,7 +138,7 @@ legalize_median(tn_builder *b, const tn_call *call)
     if (!one) {
         tn_list out = {0};
         tn_type_dims(call->base.type, &out);
-        return tn_call_opv(ctx, "reshape", NULL, value, tn_shape(ctx, out), NULL);
+        return tn_call_opv(ctx, "reshape", NULL, value, tn_shape_expr_of(ctx, out), NULL);
     }
     if (!keep)
         value = emit_op(b, "squeeze", one_axis, value, NULL);

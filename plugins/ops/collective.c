@@ -103,7 +103,8 @@ legalize_collective(tn_builder *b, const tn_call *call)
     op_id id = infer_op(call)->id;
     const tn_type *out = call->base.type;
     if (id == OP_ccl_allreduce) {
-        const tn_expr *code = tn_shape(ctx, tn_listv(ctx, tn_i64(ctx, reduction_code(call)), NULL));
+        const tn_expr *code =
+            tn_shape_expr_of(ctx, tn_listv(ctx, tn_i64(ctx, reduction_code(call)), NULL));
         const tn_expr *group = tn_bool(ctx, tn_call_int(call, "in_group") != 0);
         return call_runtime(ctx, "runtime.disco.allreduce", tn_listv(ctx, x, code, group, NULL),
                             out);
@@ -137,7 +138,8 @@ legalize_scatter(tn_builder *b, const tn_call *call)
             parts = tn_list_append(ctx, parts, dims.at[i]);
         }
     }
-    x = tn_emit(b, tn_call_opv(ctx, "reshape", NULL, x, tn_shape(ctx, parts), NULL), "reshape");
+    x = tn_emit(b, tn_call_opv(ctx, "reshape", NULL, x, tn_shape_expr_of(ctx, parts), NULL),
+                "reshape");
     if (axis > 0) {
         order = tn_list_append(ctx, order, tn_i64(ctx, axis));
         for (int64_t i = 0; i <= dims.n; i++)

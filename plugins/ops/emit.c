@@ -330,6 +330,6 @@ emit_loops(tn_ctx *ctx, const tn_expr *const *vars, const tn_expr *const *extent
            const tn_stmt *body)
 {
     for (uint32_t i = n; i-- > 0;)
-        body = tn_for(ctx, vars[i], tn_i64(ctx, 0), extents[i], TN_FOR_SERIAL, NULL, NULL, body);
+        body = tn_for_of(ctx, vars[i], tn_i64(ctx, 0), extents[i], TN_FOR_SERIAL, NULL, NULL, body);
     return body;
 }

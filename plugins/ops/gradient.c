@@ -291,7 +291,8 @@ legalize_take_grad(tn_builder *b, const tn_call *call)
     const tn_node *out = tnk_te_buffer(e.te, "out_buf", tn_as_buffer(in[1])->shape.at, n, d);
     emit_loop_vars(ctx, zeros, n);
     emit_loop_vars(ctx, vars, total);
-    const tn_stmt *clear = tn_store(ctx, out, tn_literal(ctx, d, 0), tn_list_of(ctx, zeros, n));
+    const tn_stmt *clear =
+        tn_buffer_store_of(ctx, out, tn_literal(ctx, d, 0), tn_list_of(ctx, zeros, n));
     clear = emit_loops(ctx, zeros, tn_as_buffer(out)->shape.at, n, clear);
     for (uint32_t i = 0; i < n; i++)
         place[i] = i < axis ? vars[i] : i > axis ? vars[i + m - 1] : NULL;
@@ -300,9 +301,10 @@ legalize_take_grad(tn_builder *b, const tn_call *call)
     if (tn_is_error(place[axis]))
         return place[axis];
     tn_list at = tn_list_of(ctx, place, n);
-    const tn_stmt *add =
-        tn_store(ctx, out,
-                 tn_add(ctx, tn_load(ctx, out, at), tnk_te_read_at(e.te, in[0], vars, total)), at);
+    const tn_stmt *add = tn_buffer_store_of(ctx, out,
+                                            tn_add(ctx, tn_buffer_load_of(ctx, out, at),
+                                                   tnk_te_read_at(e.te, in[0], vars, total)),
+                                            at);
     add = emit_loops(ctx, vars, tn_as_buffer(in[0])->shape.at, total, add);
     tnk_te_extern(e.te, "take_backward", in, 3, &out, 1, tn_seqv(ctx, clear, add, NULL));
     return emit_end(&e, "take_backward", out);

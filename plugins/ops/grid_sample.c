@@ -41,7 +41,8 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
                    "axis 1 of the grid holds {} coordinates, wanted {}") ||
         dim_differ(ctx, x.at[0], grid.at[0], "the data has {} batch entries, the grid {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s",
-                          tn_text(ctx, tn_shape(ctx, grid)), tn_text(ctx, tn_shape(ctx, x)));
+                          tn_text(ctx, tn_shape_expr_of(ctx, grid)),
+                          tn_text(ctx, tn_shape_expr_of(ctx, x)));
     tn_list out = tn_listv(ctx, x.at[0], x.at[1], NULL);
     for (int64_t i = 2; i < n; i++)
         out = tn_list_append(ctx, out, grid.at[i]);
@@ -238,7 +239,8 @@ infer_affine_grid(tn_ctx *ctx, const tn_call *call)
         (dim_differ(ctx, dims.at[1], tn_i64(ctx, n), "the data has {} rows, wanted {}") ||
          dim_differ(ctx, dims.at[2], tn_i64(ctx, n + 1), "the data has {} columns, wanted {}")))
         return infer_fail(ctx, call, TNB_SHAPE, "the data has the shape %s, wanted (N, %lld, %lld)",
-                          tn_text(ctx, tn_shape(ctx, dims)), (long long)n, (long long)n + 1);
+                          tn_text(ctx, tn_shape_expr_of(ctx, dims)), (long long)n,
+                          (long long)n + 1);
     if (!shape || !known)
         return infer_rank(ctx, call, n + 2, t->dtype);
     tn_list out = tn_listv(ctx, dims.at[0], tn_i64(ctx, n), NULL);

@@ -165,7 +165,7 @@ infer_known(tn_ctx *ctx, const tn_call *call, tn_list dims, tnb_dtype d)
             dim_exceeds(ctx, tn_i64(ctx, 0), dims.at[i],
                         "the result cannot have fewer than {} elements along axis %u, but has {}",
                         i);
-    return v ? tn_ty_tensor_of(ctx, tn_shape(ctx, dims), d, dims.n, v)
+    return v ? tn_ty_tensor_of(ctx, tn_shape_expr_of(ctx, dims), d, dims.n, v)
              : tn_ty_tensor_dims(ctx, dims, d);
 }
 
@@ -381,7 +381,8 @@ infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list 
             *d = x ? x : y;
         } else if (!(*d = tn_broadcast_dim(ctx, x, y, i + 1))) {
             infer_fail(ctx, call, TNB_SHAPE, "operands cannot be broadcast: %s against %s",
-                       tn_text(ctx, tn_shape(ctx, a)), tn_text(ctx, tn_shape(ctx, b)));
+                       tn_text(ctx, tn_shape_expr_of(ctx, a)),
+                       tn_text(ctx, tn_shape_expr_of(ctx, b)));
             tnb_diag_note(tn_diags(ctx), "axis %u from the end has extents %s and %s", i + 1,
                           tn_text(ctx, x), tn_text(ctx, y));
             return -1;

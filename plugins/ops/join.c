@@ -54,7 +54,8 @@ merge_extents(tn_ctx *ctx, const tn_call *call, tn_list fields, int64_t except, 
                 dim_differ(ctx, merged->at[k], dims.at[k],
                            "tensors 0 and %u differ along axis %u: {} and {}", i, k)) {
                 infer_fail(ctx, call, TNB_SHAPE, "tensors differ along axis %u: %s and %s", k,
-                           tn_text(ctx, tn_shape(ctx, *merged)), tn_text(ctx, tn_shape(ctx, dims)));
+                           tn_text(ctx, tn_shape_expr_of(ctx, *merged)),
+                           tn_text(ctx, tn_shape_expr_of(ctx, dims)));
                 return false;
             }
             if (tn_is(dims.at[k], TN_KIND_INT_IMM) && !tn_is(merged->at[k], TN_KIND_INT_IMM) &&
@@ -235,7 +236,7 @@ tuple_fields(tn_builder *b, const tn_expr *e)
     uint32_t n = tn_as_ty_tuple(e->type)->fields.n;
     const tn_node **at = TNB_NEW_N(tn_scratch(ctx), const tn_node *, n);
     for (uint32_t i = 0; i < n; i++)
-        at[i] = tn_emit(b, tn_tuple_get_of(ctx, e, i), "lv");
+        at[i] = tn_emit(b, tn_tuple_item(ctx, e, i), "lv");
     return tn_list_of(ctx, at, n);
 }
 

@@ -249,14 +249,15 @@ entry(elimination *g, const tn_expr *i, const tn_expr *j)
 static const tn_stmt *
 set_entry(elimination *g, const tn_expr *i, const tn_expr *j, const tn_expr *v)
 {
-    return tn_store(g->e.ctx, g->work, v, tn_listv(g->e.ctx, i, j, NULL));
+    return tn_buffer_store_of(g->e.ctx, g->work, v, tn_listv(g->e.ctx, i, j, NULL));
 }
 
 static const tn_stmt *
 multiply_result(elimination *g, const tn_expr *v)
 {
     tn_ctx *ctx = g->e.ctx;
-    return tn_store(ctx, g->out, tn_mul(ctx, tn_load(ctx, g->out, g->place), v), g->place);
+    return tn_buffer_store_of(ctx, g->out, tn_mul(ctx, tn_buffer_load_of(ctx, g->out, g->place), v),
+                              g->place);
 }
 
 /* Swaps rows c and best[0] and turns the sign. */
@@ -292,7 +293,8 @@ eliminate_column(elimination *g, const tn_expr *c)
                                      tn_intrin1(ctx, TN_INTRIN_fabs, entry(g, p, c)));
     /* NaN is the pivot, and so the determinant's factor */
     larger = tn_or_of(ctx, larger, tn_ne_of(ctx, candidate, candidate));
-    const tn_stmt *search = tn_if_stmt_of(ctx, larger, tn_store(ctx, g->best, row, zero), NULL);
+    const tn_stmt *search =
+        tn_if_stmt_of(ctx, larger, tn_buffer_store_of(ctx, g->best, row, zero), NULL);
     const tn_expr *r2 = tn_var_dtype(ctx, "r", TNB_I64),
                   *row2 = tn_add(ctx, tn_addi(ctx, c, 1), r2), *k = tn_var_dtype(ctx, "k", TNB_I64);
     const tn_expr *pivot = entry(g, c, c), *times = tn_var_dtype(ctx, "times", d);
@@ -303,9 +305,9 @@ eliminate_column(elimination *g, const tn_expr *c)
                 emit_loops(ctx, &k, &g->n, 1, take), NULL);
     const tn_stmt *rest = tn_if_stmt_of(ctx, tn_ne_of(ctx, pivot, tn_literal(ctx, d, 0)),
                                         emit_loops(ctx, &r2, &below, 1, clear), NULL);
-    return tn_seqv(ctx, tn_store(ctx, g->best, c, zero), emit_loops(ctx, &r, &below, 1, search),
-                   swap_rows(g, c), multiply_result(g, tn_cast_to(ctx, emit_dtype(g->out), pivot)),
-                   rest, NULL);
+    return tn_seqv(ctx, tn_buffer_store_of(ctx, g->best, c, zero),
+                   emit_loops(ctx, &r, &below, 1, search), swap_rows(g, c),
+                   multiply_result(g, tn_cast_to(ctx, emit_dtype(g->out), pivot)), rest, NULL);
 }
 
 const tn_expr *
@@ -331,7 +333,7 @@ legalize_det(tn_builder *b, const tn_call *call)
     const tn_stmt *copy = set_entry(&g, vars[n - 2], vars[n - 1],
                                     tn_cast_to(ctx, wide, tnk_te_read_at(g.e.te, x, vars, n)));
     const tn_stmt *body = tn_seqv(ctx, emit_loops(ctx, vars + batch, extents + batch, 2, copy),
-                                  tn_store(ctx, g.out, tn_literal(ctx, d, 1), g.place),
+                                  tn_buffer_store_of(ctx, g.out, tn_literal(ctx, d, 1), g.place),
                                   emit_loops(ctx, &c, &g.n, 1, eliminate_column(&g, c)), NULL);
     const tn_node *outs[3] = {g.out, g.work, g.best};
     tnk_te_extern(g.e.te, "det", &x, 1, outs, 3, emit_loops(ctx, vars, extents, batch, body));

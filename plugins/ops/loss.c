@@ -26,7 +26,8 @@ infer_nll_loss(tn_ctx *ctx, const tn_call *call)
             if (dim_differ(ctx, td.at[i], pd.at[i ? i + 1 : 0],
                            "the targets have extent {} where the predictions have {}"))
                 return infer_fail(ctx, call, TNB_SHAPE, "predictions are %s, targets %s",
-                                  tn_text(ctx, tn_shape(ctx, pd)), tn_text(ctx, tn_shape(ctx, td)));
+                                  tn_text(ctx, tn_shape_expr_of(ctx, pd)),
+                                  tn_text(ctx, tn_shape_expr_of(ctx, td)));
         }
     }
     tn_list weights;

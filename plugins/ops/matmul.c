@@ -153,7 +153,7 @@ legalize_linear(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *w = tn_call_opv(ctx, "permute_dims", NULL, call->args.at[1], NULL);
     const tn_node *attrs =
-        tn_dictv(ctx, "out_dtype", tn_dtype_value(ctx, tn_call_dtype(call, "out_dtype")), NULL);
+        tn_dictv(ctx, "out_dtype", tn_dtype_imm_of(ctx, tn_call_dtype(call, "out_dtype")), NULL);
     const tn_expr *y = tn_call_opv(ctx, "matmul", attrs, call->args.at[0], w, NULL);
     const tn_expr *bias = infer_arg(call, 2);
     if (!bias)

@@ -43,8 +43,8 @@ infer_all_class_nms(tn_ctx *ctx, const tn_call *call)
          dim_differ(ctx, dims[0].at[1], dims[1].at[2], "{} boxes, but {} scores")))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "'boxes' %s and 'scores' %s differ in batch or boxes",
-                          tn_text(ctx, tn_shape(ctx, dims[0])),
-                          tn_text(ctx, tn_shape(ctx, dims[1])));
+                          tn_text(ctx, tn_shape_expr_of(ctx, dims[0])),
+                          tn_text(ctx, tn_shape_expr_of(ctx, dims[1])));
     const tn_expr *one = tn_i64(ctx, 1);
     bool shapes = known[0] && known[1];
     if (!strcmp(format, "selected"))
@@ -246,12 +246,12 @@ parameter(tn_builder *b, const tn_expr *x, tnb_dtype d)
     if (tn_type_ndim(x->type) != 1)
         x = tn_emit(b,
                     tn_call_opv(ctx, "reshape", NULL, x,
-                                tn_shape(ctx, tn_listv(ctx, tn_i64(ctx, 1), NULL)), NULL),
+                                tn_shape_expr_of(ctx, tn_listv(ctx, tn_i64(ctx, 1), NULL)), NULL),
                     "lv");
     if (!tnb_dtype_eq(tn_type_dtype(x->type), d))
         x = tn_emit(b,
-                    tn_call_opv(ctx, "astype", tn_dictv(ctx, "dtype", tn_dtype_value(ctx, d), NULL),
-                                x, NULL),
+                    tn_call_opv(ctx, "astype",
+                                tn_dictv(ctx, "dtype", tn_dtype_imm_of(ctx, d), NULL), x, NULL),
                     "lv");
     return x;
 }
@@ -299,8 +299,8 @@ legalize_all_class_nms(tn_builder *b, const tn_call *call)
     const tn_expr *both = selected(b, call, &x);
     if (tn_is_error(both))
         return both;
-    const tn_expr *picked = tn_emit(b, tn_tuple_get_of(ctx, both, 0), "lv"),
-                  *found = tn_emit(b, tn_tuple_get_of(ctx, both, 1), "lv");
+    const tn_expr *picked = tn_emit(b, tn_tuple_item(ctx, both, 0), "lv"),
+                  *found = tn_emit(b, tn_tuple_item(ctx, both, 1), "lv");
     const tn_expr *one = tn_i64(ctx, 1), *three = tn_i64(ctx, 3), *rows;
     if (!strcmp(format, "tensorflow")) {
         program p = begin(b, &x);

@@ -430,7 +430,7 @@ sequence_of(tn_builder *b, const tn_expr *n, const tn_expr *starts)
 {
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_node *dtype =
-        tn_dictv(ctx, "dtype", tn_dtype_value(ctx, tn_type_dtype(starts->type)), NULL);
+        tn_dictv(ctx, "dtype", tn_dtype_imm_of(ctx, tn_type_dtype(starts->type)), NULL);
     const tn_expr *places =
         tn_emit(b, tn_call_opv(ctx, "arange", dtype, tn_i64(ctx, 0), n, tn_i64(ctx, 1), NULL),
                 "lv");
@@ -490,7 +490,7 @@ spread_bias(tn_builder *b, const tn_expr *bias, const tn_expr *scores)
         const tn_expr *from = dims.at[i];
         decided = tn_is_int_const(from, 1) || tn_prove_equal(ctx, from, to.at[to.n - dims.n + i]);
     }
-    return decided ? bias : op2(b, "broadcast_to", bias, tn_shape(ctx, to));
+    return decided ? bias : op2(b, "broadcast_to", bias, tn_shape_expr_of(ctx, to));
 }
 
 const tn_expr *

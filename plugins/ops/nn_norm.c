@@ -200,7 +200,7 @@ moved(tn_builder *b, const tn_expr *old, const tn_expr *now, double momentum)
     tn_ctx *ctx = tn_builder_ctx(b);
     tnb_dtype d = tn_type_dtype(old->type);
     if (!tnb_dtype_eq(tn_type_dtype(now->type), d))
-        now = op1(b, "astype", tn_dictv(ctx, "dtype", tn_dtype_value(ctx, d), NULL), now);
+        now = op1(b, "astype", tn_dictv(ctx, "dtype", tn_dtype_imm_of(ctx, d), NULL), now);
     return op2(b, "add", scaled(b, old, 1 - momentum), scaled(b, now, momentum));
 }
 
@@ -257,8 +257,8 @@ legalize_batch_norm(tn_builder *b, const tn_call *call)
         new_var = of_channels(b, moved(b, given[3], v[3], momentum), var_dim);
     }
     tnb_dtype d = tn_type_dtype(x->type), own = tn_type_dtype(v[3]->type), wide = emit_wide(own);
-    const tn_node *widen = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, wide), NULL);
-    const tn_node *narrow = tn_dictv(ctx, "dtype", tn_dtype_value(ctx, d), NULL);
+    const tn_node *widen = tn_dictv(ctx, "dtype", tn_dtype_imm_of(ctx, wide), NULL);
+    const tn_node *narrow = tn_dictv(ctx, "dtype", tn_dtype_imm_of(ctx, d), NULL);
     for (int i = 0; i < 4; i++) {
         if (!tnb_dtype_eq(tn_type_dtype(v[i]->type), wide))
             v[i] = op1(b, "astype", widen, v[i]);

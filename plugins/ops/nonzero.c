@@ -33,10 +33,10 @@ legalize_nonzero(tn_builder *b, const tn_call *call)
     emit_loop_vars(ctx, vars, n);
     const tn_node *total = tnk_te_buffer(e.te, "count", &one, 1, TNB_I64);
     tn_list first = tn_listv(ctx, tn_i64(ctx, 0), NULL);
-    const tn_expr *so_far = tn_load(ctx, total, first);
+    const tn_expr *so_far = tn_buffer_load_of(ctx, total, first);
     const tn_stmt *body =
-        each_nonzero(&e, x, vars, tn_store(ctx, total, tn_add(ctx, so_far, one), first));
-    body = tn_seqv(ctx, tn_store(ctx, total, tn_i64(ctx, 0), first), body, NULL);
+        each_nonzero(&e, x, vars, tn_buffer_store_of(ctx, total, tn_add(ctx, so_far, one), first));
+    body = tn_seqv(ctx, tn_buffer_store_of(ctx, total, tn_i64(ctx, 0), first), body, NULL);
     tnk_te_extern(e.te, "nonzero_count", &x, 1, &total, 1, body);
     if (!emit_read_extents(b, emit_end(&e, "nonzero_count", total), &count, 1))
         return tn_error_node(ctx);
@@ -47,18 +47,18 @@ legalize_nonzero(tn_builder *b, const tn_call *call)
     const tn_expr *dims[2] = {tn_i64(ctx, n ? n : 1), count};
     const tn_node *outs[2] = {tnk_te_buffer(e.te, "nonzero", dims, 2, TNB_I64),
                               tnk_te_buffer(e.te, "cursor", &one, 1, TNB_I64)};
-    const tn_expr *at = tn_load(ctx, outs[1], first);
+    const tn_expr *at = tn_buffer_load_of(ctx, outs[1], first);
     const tn_stmt *stores[INFER_MAX_DIMS + 1];
     uint32_t n_stores = 0;
     for (uint32_t i = 0; i < n; i++)
         stores[n_stores++] =
-            tn_store(ctx, outs[0], vars[i], tn_listv(ctx, tn_i64(ctx, i), at, NULL));
+            tn_buffer_store_of(ctx, outs[0], vars[i], tn_listv(ctx, tn_i64(ctx, i), at, NULL));
     if (n == 0) /* a scalar counts as a vector of one element */
-        stores[n_stores++] =
-            tn_store(ctx, outs[0], tn_i64(ctx, 0), tn_listv(ctx, tn_i64(ctx, 0), at, NULL));
-    stores[n_stores++] = tn_store(ctx, outs[1], tn_add(ctx, at, one), first);
+        stores[n_stores++] = tn_buffer_store_of(ctx, outs[0], tn_i64(ctx, 0),
+                                                tn_listv(ctx, tn_i64(ctx, 0), at, NULL));
+    stores[n_stores++] = tn_buffer_store_of(ctx, outs[1], tn_add(ctx, at, one), first);
     body = each_nonzero(&e, x, vars, tn_seq_of(ctx, tn_list_of(ctx, stores, n_stores)));
-    body = tn_seqv(ctx, tn_store(ctx, outs[1], tn_i64(ctx, 0), first), body, NULL);
+    body = tn_seqv(ctx, tn_buffer_store_of(ctx, outs[1], tn_i64(ctx, 0), first), body, NULL);
     tnk_te_extern(e.te, "nonzero_fill", &x, 1, outs, 2, body);
     return emit_end(&e, "nonzero_fill", outs[0]);
 }

@@ -110,7 +110,7 @@ copy_state(program *p, const char *name, const tn_node *to, const tn_node *from)
     tn_list reads = tn_listv(ctx, tn_region_point(ctx, from, at), NULL),
             writes = tn_listv(ctx, tn_region_point(ctx, to, at), NULL);
     const tn_expr *v = tn_cast_to(ctx, emit_dtype(to), read_at(p, from, at));
-    tnk_te_append(p->e.te, end_nest(&n, reads, writes, NULL, tn_store(ctx, to, v, at)));
+    tnk_te_append(p->e.te, end_nest(&n, reads, writes, NULL, tn_buffer_store_of(ctx, to, v, at)));
 }
 
 /* The sequences' lengths, each looked at once: at most as many steps as there are. */
@@ -127,7 +127,7 @@ check_lengths(program *p)
                                            tn_addi(ctx, p->steps, 1), false, "sequence length");
     tn_list reads = tn_listv(ctx, tn_region_point(ctx, from, at), NULL),
             writes = tn_listv(ctx, tn_region_point(ctx, to, at), NULL);
-    const tn_stmt *put = tn_store(ctx, to, tn_cast_to(ctx, TNB_I64, steps), at);
+    const tn_stmt *put = tn_buffer_store_of(ctx, to, tn_cast_to(ctx, TNB_I64, steps), at);
     tnk_te_append(p->e.te, end_nest(&n, reads, writes, NULL, put));
     p->lengths = to;
 }
@@ -274,8 +274,8 @@ product(program *p, const char *name, const tn_node *sums, const tn_node *state,
     tn_list reads = tn_listv(ctx, tn_region_point(ctx, state, state_at),
                              tn_region_point(ctx, p->r, weight_at), NULL),
             writes = tn_listv(ctx, tn_region_point(ctx, sums, sum_at), NULL);
-    const tn_stmt *init = tn_store(ctx, sums, tn_literal(ctx, p->w, 0), sum_at),
-                  *body = tn_store(ctx, sums, next, sum_at);
+    const tn_stmt *init = tn_buffer_store_of(ctx, sums, tn_literal(ctx, p->w, 0), sum_at),
+                  *body = tn_buffer_store_of(ctx, sums, next, sum_at);
     TNB_PUSH(tn_scratch(ctx), p->turn, end_nest(&n, reads, writes, init, body));
 }
 
@@ -307,7 +307,7 @@ add_to_sums(program *p, const char *name, const tn_node *gates, const tn_node *s
             ? from_input(p, place(p, d, t, b), b, d, j)
             : tn_cast_to(ctx, p->w, tnk_te_read(p->e.te, p->bias, d, tn_add(ctx, first, j), NULL));
     tn_list at = tn_listv(ctx, d, b, jo, ji, NULL);
-    const tn_stmt *body = tn_store(ctx, gates, tn_add(ctx, read_at(p, sums, at), v), at);
+    const tn_stmt *body = tn_buffer_store_of(ctx, gates, tn_add(ctx, read_at(p, sums, at), v), at);
     tn_list reads = tn_listv(ctx, tn_region_point(ctx, sums, at),
                              tn_region_full(ctx, input ? p->xw : p->bias), NULL),
             writes = tn_listv(ctx, tn_region_point(ctx, gates, at), NULL);
@@ -356,7 +356,7 @@ put_state(program *p, const cell *c, const tn_node *state, const tn_expr *value)
     tn_ctx *ctx = p->e.ctx;
     if (c->live)
         value = tn_select_of(ctx, c->live, value, read_at(p, state, c->own));
-    return tn_store(ctx, state, value, c->own);
+    return tn_buffer_store_of(ctx, state, value, c->own);
 }
 
 /* The new h, and the step's result. */
@@ -369,7 +369,7 @@ end_cell(program *p, cell *c, const tn_stmt *first, const tn_expr *h)
         result = tn_select_of(ctx, c->live, result, tn_literal(ctx, p->w, 0));
     tn_list y_at = tn_listv(ctx, c->at, c->d, c->b, c->h, NULL), reads = c->reads, writes = {0};
     const tn_stmt *put_h = put_state(p, c, p->hs, h),
-                  *put_y = tn_store(ctx, p->y, tn_cast_to(ctx, p->d, result), y_at);
+                  *put_y = tn_buffer_store_of(ctx, p->y, tn_cast_to(ctx, p->d, result), y_at);
     const tn_node *state = tn_region_point(ctx, p->hs, c->own),
                   *y = p->l.reverse[0] || p->l.reverse[1] ? tn_region_full(ctx, p->y)
                                                           : tn_region_point(ctx, p->y, y_at);
@@ -483,7 +483,7 @@ gru_turn(program *p)
     const tn_expr *reset = tn_mul(ctx, reset_gate(p, &r), read_at(p, p->hs, r.own));
     tn_list writes = tn_listv(ctx, tn_region_point(ctx, rh, r.own), NULL);
     TNB_PUSH(tn_scratch(ctx), p->turn,
-             end_nest(&r.n, r.reads, writes, NULL, tn_store(ctx, rh, reset, r.own)));
+             end_nest(&r.n, r.reads, writes, NULL, tn_buffer_store_of(ctx, rh, reset, r.own)));
     product(p, "product_candidate", sums, rh, two, p->hidden);
     add_to_sums(p, "candidate", new, sums, false, two, p->hidden);
     cell c = begin_cell(p, "cell");
@@ -530,7 +530,8 @@ packed_weights(program *p, const tn_expr *r)
     tn_list cut = tn_listv(ctx, dims.at[0], hid, dim_floordiv(ctx, all, p->panel),
                            tn_i64(ctx, p->panel), NULL);
     return tn_call_opv(ctx, "permute_dims", tn_dictv(ctx, "axes", tn_int_array(ctx, perm, 4), NULL),
-                       tn_call_opv(ctx, "reshape", NULL, r, tn_shape(ctx, cut), NULL), NULL);
+                       tn_call_opv(ctx, "reshape", NULL, r, tn_shape_expr_of(ctx, cut), NULL),
+                       NULL);
 }
 
 const tn_expr *

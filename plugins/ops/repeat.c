@@ -288,7 +288,8 @@ infer_collapse_sum(tn_ctx *ctx, const tn_call *call)
         }
         if (!fits)
             return infer_fail(ctx, call, TNB_SHAPE, "%s cannot have been broadcast from %s",
-                              tn_text(ctx, tn_shape(ctx, dims)), tn_text(ctx, tn_shape(ctx, to)));
+                              tn_text(ctx, tn_shape_expr_of(ctx, dims)),
+                              tn_text(ctx, tn_shape_expr_of(ctx, to)));
     }
     return infer_known(ctx, call, to, t->dtype);
 }
@@ -460,9 +461,9 @@ legalize_layout_transform(tn_builder *b, const tn_call *call)
     emit_loop_vars(ctx, places, out_dims.n);
     for (uint32_t i = 0; i < out_dims.n; i++)
         outs[i] = emit_dim(out, i);
-    const tn_stmt *fill = tn_store(ctx, out, pad, tn_list_of(ctx, places, out_dims.n));
+    const tn_stmt *fill = tn_buffer_store_of(ctx, out, pad, tn_list_of(ctx, places, out_dims.n));
     const tn_expr *value = tnk_te_read_at(e.te, x, vars, n);
-    const tn_stmt *put = tn_store(ctx, out, value, mapped(ctx, m, vars));
+    const tn_stmt *put = tn_buffer_store_of(ctx, out, value, mapped(ctx, m, vars));
     tnk_te_extern(e.te, "layout_transform", &x, 1, &out, 1,
                   tn_seqv(ctx, emit_loops(ctx, places, outs, out_dims.n, fill),
                           emit_loops(ctx, vars, extents, n, put), NULL));

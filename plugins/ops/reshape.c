@@ -16,7 +16,7 @@ fill_in_rest(tn_ctx *ctx, const tn_call *call, tn_list *shape, const tn_expr *co
             others = dim_mul(ctx, others, shape->at[i]);
         } else if (v != -1 || rest) {
             infer_fail(ctx, call, TNB_SHAPE, "the new shape %s has %s",
-                       tn_text(ctx, tn_shape(ctx, *shape)),
+                       tn_text(ctx, tn_shape_expr_of(ctx, *shape)),
                        rest ? "more than one -1" : "a negative extent");
             return false;
         } else {
@@ -33,7 +33,7 @@ fill_in_rest(tn_ctx *ctx, const tn_call *call, tn_list *shape, const tn_expr *co
     }
     if (tn_int_value(count, &c) && tn_int_value(others, &o) && c % o) {
         infer_fail(ctx, call, TNB_SHAPE, "%lld elements cannot be arranged as %s", (long long)c,
-                   tn_text(ctx, tn_shape(ctx, *shape)));
+                   tn_text(ctx, tn_shape_expr_of(ctx, *shape)));
         return false;
     }
     *shape = tn_list_with(ctx, *shape, at, dim_simplify(ctx, tn_floordiv(ctx, count, others)));
@@ -68,7 +68,7 @@ infer_reshape(tn_ctx *ctx, const tn_call *call)
     if (dim_differ(ctx, count, tn_product(ctx, shape),
                    "{} elements cannot be arranged in a shape of {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "%s elements cannot be arranged as %s",
-                          tn_text(ctx, count), tn_text(ctx, tn_shape(ctx, shape)));
+                          tn_text(ctx, count), tn_text(ctx, tn_shape_expr_of(ctx, shape)));
     return infer_known(ctx, call, shape, t->dtype);
 }
 
@@ -96,8 +96,8 @@ infer_broadcast_to(tn_ctx *ctx, const tn_call *call)
             const tn_expr *from = dims.at[i], *to = shape.at[shape.n - dims.n + i];
             if (dim_misfit(ctx, from, to, "an extent of {} cannot be broadcast to {}"))
                 return infer_fail(ctx, call, TNB_SHAPE, "%s cannot be broadcast to %s",
-                                  tn_text(ctx, tn_shape(ctx, dims)),
-                                  tn_text(ctx, tn_shape(ctx, shape)));
+                                  tn_text(ctx, tn_shape_expr_of(ctx, dims)),
+                                  tn_text(ctx, tn_shape_expr_of(ctx, shape)));
         }
     }
     return infer_known(ctx, call, shape, t->dtype);

@@ -55,7 +55,7 @@ legalize_scan(tn_builder *b, const tn_call *call)
     const tn_expr *next = sum ? tn_add(ctx, so_far, term) : tn_mul(ctx, so_far, term);
     const tn_expr *v = tn_if_then_else(ctx, tn_gt_of(ctx, vars[axis], tn_i64(ctx, 0)), next,
                                        exclusive ? start : term);
-    const tn_stmt *body = tn_store(ctx, out, v, tn_list_of(ctx, vars, n));
+    const tn_stmt *body = tn_buffer_store_of(ctx, out, v, tn_list_of(ctx, vars, n));
     tnk_te_extern(e.te, op, &x, 1, &out, 1, emit_loops(ctx, vars, extents, n, body));
     return emit_end(&e, op, out);
 }

@@ -29,8 +29,9 @@ check_slices(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, const tn_t
         dim_differ(ctx, places.at[places.n - 1], tn_i64(ctx, depth),
                    "the index vectors have length {}, the ranks of data and updates want {}")) {
         infer_fail(ctx, call, TNB_SHAPE, "indices of %s do not fit data of %s and updates of %s",
-                   tn_text(ctx, tn_shape(ctx, places)), tn_text(ctx, tn_shape(ctx, dims)),
-                   tn_text(ctx, tn_shape(ctx, values)));
+                   tn_text(ctx, tn_shape_expr_of(ctx, places)),
+                   tn_text(ctx, tn_shape_expr_of(ctx, dims)),
+                   tn_text(ctx, tn_shape_expr_of(ctx, values)));
         return false;
     }
     for (uint32_t i = 0; i < values.n; i++) {
@@ -228,7 +229,7 @@ fill(emit *e, const char *name, const tn_node *to, const tn_node *from, const tn
     tn_list at = tn_list_of(ctx, t.var, n);
     end_nest(e, &t, from ? tn_listv(ctx, tn_region_point(ctx, from, at), NULL) : (tn_list){0},
              tn_listv(ctx, tn_region_point(ctx, to, at), NULL),
-             tn_store(ctx, to, from ? tn_load(ctx, from, at) : value, at));
+             tn_buffer_store_of(ctx, to, from ? tn_buffer_load_of(ctx, from, at) : value, at));
 }
 
 /* ---- for GPUs ---- */
@@ -276,7 +277,9 @@ end_search(emit *e, const nest *t, const tn_node *const *in, uint32_t n_in, cons
     const tn_node *own = tn_region_point(ctx, out, at);
     for (uint32_t i = 0; i < n_in; i++)
         reads = tn_list_append(ctx, reads, tn_region_full(ctx, in[i]));
-    const tn_stmt *s = tn_store(ctx, out, combined(ctx, how, tn_load(ctx, out, at), value), at);
+    const tn_stmt *s =
+        tn_buffer_store_of(ctx, out, combined(ctx, how, tn_buffer_load_of(ctx, out, at), value),
+                           at);
     s = tn_if_stmt_of(ctx, meant, s, NULL);
     end_nest(e, t, tn_list_append(ctx, reads, own), tn_listv(ctx, own, NULL),
              inside ? tn_if_stmt_of(ctx, inside, s, NULL) : s);
@@ -287,7 +290,9 @@ put(emit *e, const tn_node *out, const char *how, const tn_expr *const *place,
     const tn_expr *update)
 {
     tn_list at = tn_list_of(e->ctx, place, emit_ndim(out));
-    return tn_store(e->ctx, out, combined(e->ctx, how, tn_load(e->ctx, out, at), update), at);
+    return tn_buffer_store_of(e->ctx, out,
+                              combined(e->ctx, how, tn_buffer_load_of(e->ctx, out, at), update),
+                              at);
 }
 
 /* The whole extent of a dimension, but where the place is an iterator of the nest. */
@@ -304,7 +309,7 @@ region(emit *e, const nest *t, const tn_node *out, const tn_expr *const *place)
                                 own ? tn_range_of(ctx, place[i], tn_i64(ctx, 1))
                                     : tn_range_of(ctx, tn_i64(ctx, 0), emit_dim(out, i)));
     }
-    return tn_region_of(ctx, out, ranges);
+    return tn_buffer_region_of(ctx, out, ranges);
 }
 
 /* The updates: out[place] becomes `how` of itself and the value, and count[place] (NULL: none) one more. `in` are the n_in
@@ -335,12 +340,13 @@ divide(emit *e, const tn_node *out, const tn_node *count)
     nest t;
     begin_nest(e, &t, "mean", emit_ndim(out), (const tn_expr *const *)tn_as_buffer(out)->shape.at);
     tn_list at = tn_list_of(ctx, t.var, t.n);
-    const tn_expr *old = tn_load(ctx, out, at), *times = tn_load(ctx, count, at);
+    const tn_expr *old = tn_buffer_load_of(ctx, out, at),
+                  *times = tn_buffer_load_of(ctx, count, at);
     const tn_expr *mean = tnb_dtype_is_float(emit_dtype(out)) ? tn_div(ctx, old, times)
                                                               : emit_floordiv(ctx, old, times);
     const tn_node *own = tn_region_point(ctx, out, at);
     end_nest(e, &t, tn_listv(ctx, own, tn_region_point(ctx, count, at), NULL),
-             tn_listv(ctx, own, NULL), tn_store(ctx, out, mean, at));
+             tn_listv(ctx, own, NULL), tn_buffer_store_of(ctx, out, mean, at));
 }
 
 /* Elements of a line look for their updates. False after an error. */

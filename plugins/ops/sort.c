@@ -77,7 +77,7 @@ order_at(sorter *s, const tn_expr *row, const tn_expr *place)
 static const tn_stmt *
 set(sorter *s, const tn_node *buffer, const tn_expr *value, const tn_expr *i, const tn_expr *j)
 {
-    return tn_store(s->e.ctx, buffer, value, tn_listv(s->e.ctx, i, j, NULL));
+    return tn_buffer_store_of(s->e.ctx, buffer, value, tn_listv(s->e.ctx, i, j, NULL));
 }
 
 /* a < b in the order of sorting. */
@@ -107,14 +107,14 @@ merge_step(sorter *s, const tn_expr *from, const tn_expr *to, const tn_expr *pla
         tn_if_then_else(ctx, tn_lt_of(ctx, j, high), tn_not(ctx, right_first), tn_bool(ctx, true));
     const tn_expr *take_left =
         tn_if_then_else(ctx, tn_lt_of(ctx, i, mid), both, tn_bool(ctx, false));
-    const tn_stmt *a =
-        tn_seqv(ctx, set(s, s->order, order_at(s, from, i), to, place),
-                tn_store(ctx, s->cursor, tn_addi(ctx, i, 1), tn_listv(ctx, tn_i64(ctx, 0), NULL)),
-                NULL);
-    const tn_stmt *b =
-        tn_seqv(ctx, set(s, s->order, order_at(s, from, j), to, place),
-                tn_store(ctx, s->cursor, tn_addi(ctx, j, 1), tn_listv(ctx, tn_i64(ctx, 1), NULL)),
-                NULL);
+    const tn_stmt *a = tn_seqv(ctx, set(s, s->order, order_at(s, from, i), to, place),
+                               tn_buffer_store_of(ctx, s->cursor, tn_addi(ctx, i, 1),
+                                                  tn_listv(ctx, tn_i64(ctx, 0), NULL)),
+                               NULL);
+    const tn_stmt *b = tn_seqv(ctx, set(s, s->order, order_at(s, from, j), to, place),
+                               tn_buffer_store_of(ctx, s->cursor, tn_addi(ctx, j, 1),
+                                                  tn_listv(ctx, tn_i64(ctx, 1), NULL)),
+                               NULL);
     return tn_if_stmt_of(ctx, take_left, a, b);
 }
 
@@ -148,8 +148,8 @@ sort_row(sorter *s, int64_t *result)
                   *runs = emit_floordiv(ctx, tn_subi(ctx, tn_add(ctx, n, pair), 1), pair),
                   *levels = tn_i64(ctx, passes);
     const tn_stmt *merge =
-        tn_seqv(ctx, tn_store(ctx, s->cursor, low, tn_listv(ctx, tn_i64(ctx, 0), NULL)),
-                tn_store(ctx, s->cursor, mid, tn_listv(ctx, tn_i64(ctx, 1), NULL)),
+        tn_seqv(ctx, tn_buffer_store_of(ctx, s->cursor, low, tn_listv(ctx, tn_i64(ctx, 0), NULL)),
+                tn_buffer_store_of(ctx, s->cursor, mid, tn_listv(ctx, tn_i64(ctx, 1), NULL)),
                 emit_loops(ctx, &k, &length, 1,
                            merge_step(s, from, to, tn_add(ctx, low, k), mid, high)),
                 NULL);
@@ -202,9 +202,10 @@ sorted(sorter *s, tn_builder *b, const tn_call *call, const char *hint, bool val
     tn_list at = tn_list_of(ctx, place, s->n);
     const tn_expr *from = order_at(s, tn_i64(ctx, row), k);
     if (values)
-        write[0] = tn_store(ctx, outs[0], at_axis(s, from), at);
+        write[0] = tn_buffer_store_of(ctx, outs[0], at_axis(s, from), at);
     if (positions)
-        write[values] = tn_store(ctx, outs[n_outs - 1], tn_cast_to(ctx, position_dtype, from), at);
+        write[values] =
+            tn_buffer_store_of(ctx, outs[n_outs - 1], tn_cast_to(ctx, position_dtype, from), at);
     const tn_stmt *both = write[1] ? tn_seqv(ctx, write[0], write[1], NULL) : write[0];
     body = tn_seqv(ctx, body, emit_loops(ctx, &k, &dims[s->axis], 1, both), NULL);
     tnk_te_extern(s->e.te, hint, &s->x, 1, made, n_outs + 2,

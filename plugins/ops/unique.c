@@ -212,7 +212,7 @@ legalize_unique(tn_builder *b, const tn_call *call)
         x = op_of(b, "permute_dims", axes_attr(ctx, axis, dims.n, false), x, NULL);
     for (uint32_t i = 0; along && i < dims.n; i++)
         m = i == axis ? m : dim_mul(ctx, m, dims.at[i]);
-    x = op_of(b, "reshape", NULL, x, tn_shape(ctx, tn_listv(ctx, n, m, NULL)));
+    x = op_of(b, "reshape", NULL, x, tn_shape_expr_of(ctx, tn_listv(ctx, n, m, NULL)));
 
     program p = begin(b, n, m, d);
     program_text(&p, "SORT", program_merge_sort);
@@ -229,8 +229,8 @@ legalize_unique(tn_builder *b, const tn_call *call)
     const tn_expr *groups =
         program_call(&p, "unique_groups", group_program, tn_listv(ctx, x, order, NULL), types);
     groups = tn_emit(b, groups, "lv");
-    const tn_expr *group = tn_emit(b, tn_tuple_get_of(ctx, groups, 0), "lv"), *u = tn_i64(ctx, 1);
-    if (dims.n && !emit_read_extents(b, tn_tuple_get_of(ctx, groups, 1), &u, 1))
+    const tn_expr *group = tn_emit(b, tn_tuple_item(ctx, groups, 0), "lv"), *u = tn_i64(ctx, 1);
+    if (dims.n && !emit_read_extents(b, tn_tuple_item(ctx, groups, 1), &u, 1))
         return tn_error_node(ctx);
 
     p = begin(b, n, m, d);
@@ -242,20 +242,20 @@ legalize_unique(tn_builder *b, const tn_call *call)
     filled = tn_emit(b, filled, "lv");
 
     /* the slices in their shape again */
-    const tn_expr *value = tn_tuple_get_of(ctx, filled, 0);
+    const tn_expr *value = tn_tuple_item(ctx, filled, 0);
     tn_list out = tn_listv(ctx, u, NULL);
     for (uint32_t i = 0; along && i < dims.n; i++)
         if (i != axis)
             out = tn_list_append(ctx, out, dims.at[i]);
-    value = op_of(b, "reshape", NULL, value, tn_shape(ctx, out));
+    value = op_of(b, "reshape", NULL, value, tn_shape_expr_of(ctx, out));
     if (along && axis > 0)
         value = op_of(b, "permute_dims", axes_attr(ctx, axis, dims.n, true), value, NULL);
     tn_list fields = tn_listv(ctx, value, NULL);
     if (flag[2])
-        fields = tn_list_append(ctx, fields, tn_emit(b, tn_tuple_get_of(ctx, filled, 1), "lv"));
+        fields = tn_list_append(ctx, fields, tn_emit(b, tn_tuple_item(ctx, filled, 1), "lv"));
     if (flag[3])
         fields = tn_list_append(ctx, fields, group);
     if (flag[4])
-        fields = tn_list_append(ctx, fields, tn_emit(b, tn_tuple_get_of(ctx, filled, 2), "lv"));
+        fields = tn_list_append(ctx, fields, tn_emit(b, tn_tuple_item(ctx, filled, 2), "lv"));
     return fields.n == 1 ? fields.at[0] : tn_tuple_of(ctx, fields);
 }

@@ -85,7 +85,8 @@ infer_nms(tn_ctx *ctx, const tn_call *call)
         (dim_differ(ctx, p.at[0], d.at[0], "the indices have {} batch entries, the boxes {}") ||
          dim_differ(ctx, p.at[1], d.at[1], "{} indices for {} boxes")))
         return infer_fail(ctx, call, TNB_SHAPE, "the indices have the shape %s, the boxes %s",
-                          tn_text(ctx, tn_shape(ctx, p)), tn_text(ctx, tn_shape(ctx, d)));
+                          tn_text(ctx, tn_shape_expr_of(ctx, p)),
+                          tn_text(ctx, tn_shape_expr_of(ctx, d)));
     if (known_data && (!check_element(ctx, call, "score_index", 0, d.at[2], 1) ||
                        !check_element(ctx, call, "id_index", -1, d.at[2], 1) ||
                        !check_element(ctx, call, "coord_start", 0, d.at[2], 4)))
@@ -132,14 +133,15 @@ infer_multibox(tn_ctx *ctx, const tn_call *call)
                        dim_differ(ctx, anchor.at[2], tn_i64(ctx, 4),
                                   "the anchors have {} coordinates, wanted {}")))
         return infer_fail(ctx, call, TNB_SHAPE, "anchors have the shape %s, wanted (1, n, 4)",
-                          tn_text(ctx, tn_shape(ctx, anchor)));
+                          tn_text(ctx, tn_shape_expr_of(ctx, anchor)));
     if (has_cls && has_loc &&
         (dim_differ(ctx, cls.at[0], loc.at[0], "'cls_pred' has {} batch entries, 'loc_pred' {}") ||
          dim_differ(ctx, dim_muli(ctx, cls.at[2], 4), loc.at[1],
                     "the anchors of 'cls_pred' need {} offsets, 'loc_pred' has {}")))
         return infer_fail(ctx, call, TNB_SHAPE,
                           "'cls_pred' %s and 'loc_pred' %s differ in batch or anchors",
-                          tn_text(ctx, tn_shape(ctx, cls)), tn_text(ctx, tn_shape(ctx, loc)));
+                          tn_text(ctx, tn_shape_expr_of(ctx, cls)),
+                          tn_text(ctx, tn_shape_expr_of(ctx, loc)));
     if (has_cls && has_anchor &&
         dim_differ(ctx, cls.at[2], anchor.at[1], "'cls_pred' has {} anchors, 'anchor' {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "'cls_pred' has %s anchors, 'anchor' %s",
@@ -403,11 +405,11 @@ legalize_nms(tn_builder *b, const tn_call *call)
     const tn_expr *r = program_call(&p, "non_max_suppression", nms_program, call->args, out);
     r = tn_emit(b, r, "lv");
     if (!tn_call_int(call, "return_indices"))
-        return tn_tuple_get_of(ctx, r, 0);
+        return tn_tuple_item(ctx, r, 0);
     if (sigma > 0)
         return r;
-    const tn_expr *places = tn_emit(b, tn_tuple_get_of(ctx, r, 1), "lv"),
-                  *count = tn_emit(b, tn_tuple_get_of(ctx, r, 2), "lv");
+    const tn_expr *places = tn_emit(b, tn_tuple_item(ctx, r, 1), "lv"),
+                  *count = tn_emit(b, tn_tuple_item(ctx, r, 2), "lv");
     return tn_tuple_of(ctx, tn_listv(ctx, places, count, NULL));
 }
 

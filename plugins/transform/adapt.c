@@ -14,7 +14,7 @@ transform_caller_bind(transform_caller *c, const tn_expr *value)
     if (tn_is_error(value))
         return value;
     const tn_expr *var = tn_var_new(c->ctx, "gv", value->type);
-    TNB_PUSH(tn_scratch(c->ctx), c->bindings, tn_binding(c->ctx, var, value));
+    TNB_PUSH(tn_scratch(c->ctx), c->bindings, tn_var_binding_of(c->ctx, var, value));
     return var;
 }
 
@@ -36,7 +36,7 @@ transform_caller_fields(transform_caller *c, const char *function, tn_list args,
         transform_caller_bind(c, tn_call_of(c->ctx, tn_global_var_of(c->ctx, function), args, NULL,
                                             (tn_list){0}, type));
     for (uint32_t i = 0; i < n; i++)
-        all[i] = transform_caller_bind(c, tn_tuple_get_of(c->ctx, tuple, i));
+        all[i] = transform_caller_bind(c, tn_tuple_item(c->ctx, tuple, i));
     return tn_list_of(c->ctx, all, n);
 }
 
@@ -44,7 +44,7 @@ const tn_node *
 transform_caller_end(transform_caller *c, tn_list params, const tn_expr *result)
 {
     const tn_node *block =
-        tn_binding_block(c->ctx, tn_list_of(c->ctx, c->bindings.at, c->bindings.n), false);
+        tn_binding_block_of(c->ctx, tn_list_of(c->ctx, c->bindings.at, c->bindings.n), false);
     const tn_expr *body = tn_seq_expr_of(c->ctx, (tn_list){&block, 1}, result);
     const tn_node *f = tn_function_of(c->ctx, params, body, NULL, true, NULL);
     return tn_is_error(f) ? f : tn_fresh_copy(c->ctx, f, NULL);

@@ -217,7 +217,7 @@ type_at(placing *p, const tn_type *t, const char *scope)
 static const tn_expr *
 new_var(const placing *p, bool dataflow, const char *name, const tn_type *type)
 {
-    return dataflow ? tn_dataflow_var(p->ctx, name, type) : tn_var_new(p->ctx, name, type);
+    return dataflow ? tn_dataflow_var_new(p->ctx, name, type) : tn_var_new(p->ctx, name, type);
 }
 
 /* The argument where it is wanted: itself, or a copy. What has no device lies in a buffer. */
@@ -235,7 +235,7 @@ placed(placing *p, const tn_expr *arg, const char *scope)
         return copy;
     const char *name = tn_is_var(arg) ? tn_var_name(arg) : tn_str(p->ctx, "lv");
     const tn_expr *var = new_var(p, p->dataflow, name, copy->type);
-    TNB_PUSH(tn_scratch(p->ctx), p->copies, tn_binding(p->ctx, var, copy));
+    TNB_PUSH(tn_scratch(p->ctx), p->copies, tn_var_binding_of(p->ctx, var, copy));
     return var;
 }
 
@@ -263,7 +263,7 @@ place_call(tn_rewriter *r, const tn_var_binding *vb, const tn_call *c, const rea
         const tn_expr *var =
             new_var(p, tn_is(vb->var, TN_KIND_DATAFLOW_VAR), tn_var_name(vb->var), call->type);
         tnb_ptrmap_set(r->map, vb->var, var);
-        out = tn_binding(p->ctx, var, call);
+        out = tn_var_binding_of(p->ctx, var, call);
     }
     tn_at(p->ctx, old);
     return out;
@@ -288,7 +288,7 @@ block(tn_rewriter *r, const tn_bindings_block *b)
     p->copies.n = 0;
     bool dataflow = p->dataflow;
     p->dataflow = outer;
-    return tn_binding_block(p->ctx, out, dataflow);
+    return tn_binding_block_of(p->ctx, out, dataflow);
 }
 
 static const tn_node *

@@ -24,9 +24,9 @@ typedef struct lowering {
 static const tn_expr *
 bind(lowering *l, const char *name, const tn_expr *value)
 {
-    const tn_expr *v = l->dataflow ? tn_dataflow_var(l->ctx, name, value->type)
+    const tn_expr *v = l->dataflow ? tn_dataflow_var_new(l->ctx, name, value->type)
                                    : tn_var_new(l->ctx, name, value->type);
-    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, v, value));
+    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_var_binding_of(l->ctx, v, value));
     return v;
 }
 
@@ -71,10 +71,10 @@ allocate(lowering *l, const tn_type *t, tn_loc loc)
         l->failed = true;
         return tn_error_node(l->ctx);
     }
-    const tn_expr *shape = tn_type_dims(t, &dims) ? tn_shape(l->ctx, dims) : ty->shape;
+    const tn_expr *shape = tn_type_dims(t, &dims) ? tn_shape_expr_of(l->ctx, dims) : ty->shape;
     const tn_vdevice *dev = tn_as_vdevice(ty->vdevice);
     const tn_expr *call = tn_call_opv(l->ctx, "relax.builtin.alloc_tensor", NULL, shape,
-                                      tn_dtype_value(l->ctx, ty->dtype),
+                                      tn_dtype_imm_of(l->ctx, ty->dtype),
                                       tn_i64(l->ctx, dev ? device_index(l, dev) : 0),
                                       tn_string(l->ctx, dev ? dev->scope : "global"), NULL);
     return bind(l, "alloc", call);
@@ -137,7 +137,7 @@ lower_call(lowering *l, const tn_node *var, const tn_expr *value)
         tn_call_of(l->ctx, c->args.at[0], args, NULL,
                    packed ? tn_listv(l->ctx, nothing, NULL) : (tn_list){0}, nothing);
     bind(l, "_", call);
-    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, var, result));
+    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_var_binding_of(l->ctx, var, result));
     tn_at(l->ctx, old);
     return true;
 }
@@ -161,7 +161,7 @@ lower_block(tn_rewriter *r, const tn_node *n)
     }
     if (!any)
         return NULL;
-    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), l->dataflow);
+    return tn_binding_block_of(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), l->dataflow);
 }
 
 static const tn_node *

@@ -156,7 +156,7 @@ with_type(canonicalizer *c, const tn_expr *branch, const tn_type *type, const ch
     const tn_node *cast = tn_match_cast_of(c->ctx, var, s->body, type);
     if (tn_is_error(cast))
         return cast;
-    const tn_node *block = tn_binding_block(c->ctx, tn_listv(c->ctx, cast, NULL), false);
+    const tn_node *block = tn_binding_block_of(c->ctx, tn_listv(c->ctx, cast, NULL), false);
     return transform_sequence(c->ctx, tn_list_append(c->ctx, s->blocks, block), var);
 }
 
@@ -176,7 +176,7 @@ do_if(canonicalizer *c, const tn_if_expr *i)
     b = with_type(c, b, type, "else_branch_with_dyn");
     if (tn_is_error(a) || tn_is_error(b))
         return tn_error_node(c->ctx);
-    return tn_if(c->ctx, cond, a, b);
+    return tn_if_expr_of(c->ctx, cond, a, b);
 }
 
 static const tn_expr *
@@ -236,7 +236,7 @@ do_binding(canonicalizer *c, const tn_node *binding)
         type = value->type;
     const tn_expr *var =
         tn_type_equal(c->ctx, type, vb->var->type) ? vb->var : renew(c, vb->var, type);
-    return value == vb->value && var == vb->var ? binding : tn_binding(c->ctx, var, value);
+    return value == vb->value && var == vb->var ? binding : tn_var_binding_of(c->ctx, var, value);
 }
 
 static const tn_expr *
@@ -258,8 +258,8 @@ do_sequence(canonicalizer *c, const tn_expr *e)
         if (changed && !c->failed)
             blocks =
                 tn_list_with(c->ctx, blocks, b,
-                             tn_binding_block(c->ctx, tn_list_of(c->ctx, out, block->bindings.n),
-                                              tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
+                             tn_binding_block_of(c->ctx, tn_list_of(c->ctx, out, block->bindings.n),
+                                                 tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
     }
     if (c->failed)
         return tn_error_node(c->ctx);

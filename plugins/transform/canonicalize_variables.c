@@ -172,7 +172,7 @@ decide(planner *p)
         const tn_expr *var = p->order.at[i];
         facts *f = facts_of(p, var);
         if (f->in_dataflow && !tn_is(var, TN_KIND_DATAFLOW_VAR) && !f->outside)
-            f->define = f->use = tn_dataflow_var(p->ctx, tn_var_name(var), var->type);
+            f->define = f->use = tn_dataflow_var_new(p->ctx, tn_var_name(var), var->type);
     }
     for (uint32_t i = 0; i < n; i++) {
         const tn_expr *var = p->order.at[i];
@@ -246,7 +246,7 @@ do_value(doer *d, const tn_expr *v)
     const tn_expr *a = do_sequence(d, i->then_branch), *b = do_sequence(d, i->else_branch);
     if (cond == i->cond && a == i->then_branch && b == i->else_branch)
         return v;
-    return tn_if(d->ctx, cond, a, b);
+    return tn_if_expr_of(d->ctx, cond, a, b);
 }
 
 static const tn_expr *
@@ -281,7 +281,8 @@ do_binding(doer *d, const tn_node *binding)
     const tn_expr *now = do_definition(d, var, vb && value != old ? value->type : NULL);
     if (now == var && value == old)
         return binding;
-    return vb ? tn_binding(d->ctx, now, value) : tn_match_cast_of(d->ctx, now, value, mc->to);
+    return vb ? tn_var_binding_of(d->ctx, now, value)
+              : tn_match_cast_of(d->ctx, now, value, mc->to);
 }
 
 /* ---- blocks ---- */
@@ -308,7 +309,7 @@ do_sequence(doer *d, const tn_expr *e)
         }
         const tn_node *nb = TN_NODE(block);
         if (changed)
-            nb = tn_binding_block(d->ctx, tn_list_of(d->ctx, out, n), dataflow);
+            nb = tn_binding_block_of(d->ctx, tn_list_of(d->ctx, out, n), dataflow);
         if (nb != TN_NODE(block))
             blocks = tn_list_with(d->ctx, blocks, b, nb);
     }

@@ -142,8 +142,8 @@ end_of(const branch *b, shape s)
 static const tn_expr *
 put(combiner *c, uint32_t at, const tn_expr *value)
 {
-    const tn_expr *var = tn_dataflow_var(c->ctx, "lv", value->type);
-    TNB_PUSH(c->arena, c->before[at], tn_binding(c->ctx, var, value));
+    const tn_expr *var = tn_dataflow_var_new(c->ctx, "lv", value->type);
+    TNB_PUSH(c->arena, c->before[at], tn_var_binding_of(c->ctx, var, value));
     return var;
 }
 
@@ -182,7 +182,7 @@ combine(combiner *c, branch *const *all, uint32_t n, shape s)
     const tn_expr *w = put(c, at,
                            tn_call_opv(ctx, "relax.concat", axis_attr(ctx, rank - 1),
                                        tn_tuple_of(ctx, rhs), NULL));
-    const tn_node *out = tn_dictv(ctx, "out_dtype", tn_dtype_value(ctx, d), NULL);
+    const tn_node *out = tn_dictv(ctx, "out_dtype", tn_dtype_imm_of(ctx, d), NULL);
     const tn_expr *y = put(c, at, tn_call_opv(ctx, "relax.matmul", out, all[0]->lhs, w, NULL));
     if (s.bias) {
         const tn_node *last = axis_attr(ctx, tn_type_ndim(all[0]->bias->type) - 1);
@@ -197,7 +197,7 @@ combine(combiner *c, branch *const *all, uint32_t n, shape s)
     const tn_expr *parts = put(c, at, tn_call_opv(ctx, "relax.split", sections, y, NULL));
     for (uint32_t i = 0; i < n; i++) {
         uint32_t end = end_of(all[i], s);
-        c->instead[end] = tn_binding(ctx, var_at(c, end), tn_tuple_get_of(ctx, parts, i));
+        c->instead[end] = tn_var_binding_of(ctx, var_at(c, end), tn_tuple_item(ctx, parts, i));
         all[i]->gone = true;
     }
     return !tn_is_error(parts);
@@ -378,7 +378,7 @@ combine_block(tn_rewriter *r, const tn_node *n)
     }
     for (uint32_t i = 0; i < c.branches.n; i++)
         changed |= c.branches.at[i].gone;
-    return changed ? tn_binding_block(r->ctx, assembled(&c), true) : NULL;
+    return changed ? tn_binding_block_of(r->ctx, assembled(&c), true) : NULL;
 }
 
 static const tn_node *

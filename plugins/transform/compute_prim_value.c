@@ -56,7 +56,7 @@ lower_leaf(lowering *l, const tn_expr *e)
     const tn_tuple *t = tn_as_tuple(e);
     if (is_compound(e)) {
         const tn_expr *call = host_call(l, e), *v = tn_var_new(l->ctx, "pv", e->type);
-        TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, v, call));
+        TNB_PUSH(tn_scratch(l->ctx), l->out, tn_var_binding_of(l->ctx, v, call));
         return v;
     }
     if (!t)
@@ -77,7 +77,8 @@ lower_value(lowering *l, const tn_expr *v)
         return host_call(l, v);
     const tn_if_expr *branch = tn_as_if_expr(v);
     if (branch && is_compound(branch->cond))
-        return tn_if(l->ctx, lower_leaf(l, branch->cond), branch->then_branch, branch->else_branch);
+        return tn_if_expr_of(l->ctx, lower_leaf(l, branch->cond), branch->then_branch,
+                             branch->else_branch);
     const tn_call *c = tn_as_call(v);
     if (!c)
         return lower_leaf(l, v);
@@ -99,7 +100,8 @@ lower_result(lowering *l, const tn_seq_expr *s)
     const tn_expr *result = lower_leaf(l, s->body);
     if (result == s->body)
         return NULL;
-    const tn_node *block = tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false);
+    const tn_node *block =
+        tn_binding_block_of(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n), false);
     return transform_sequence(l->ctx, tn_list_append(l->ctx, s->blocks, block), result);
 }
 
@@ -122,11 +124,11 @@ lower_block(tn_rewriter *r, const tn_node *n)
         const tn_expr *value = vb ? lower_value(l, vb->value) : NULL;
         changed |= vb && value != vb->value;
         TNB_PUSH(tn_scratch(l->ctx), l->out,
-                 !vb || value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
+                 !vb || value == vb->value ? binding : tn_var_binding_of(l->ctx, vb->var, value));
         tn_at(l->ctx, old);
     }
-    return changed ? tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
-                                      tn_is(n, TN_KIND_DATAFLOW_BLOCK))
+    return changed ? tn_binding_block_of(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                                         tn_is(n, TN_KIND_DATAFLOW_BLOCK))
                    : NULL;
 }
 

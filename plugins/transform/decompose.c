@@ -24,9 +24,9 @@ decompose_step(decomposer *d, const tn_expr *e)
 {
     if (tn_is_error(e))
         return e;
-    const tn_expr *v =
-        d->dataflow ? tn_dataflow_var(d->ctx, "lv", e->type) : tn_var_new(d->ctx, "gv", e->type);
-    TNB_PUSH(tn_scratch(d->ctx), d->out, tn_binding(d->ctx, v, e));
+    const tn_expr *v = d->dataflow ? tn_dataflow_var_new(d->ctx, "lv", e->type)
+                                   : tn_var_new(d->ctx, "gv", e->type);
+    TNB_PUSH(tn_scratch(d->ctx), d->out, tn_var_binding_of(d->ctx, v, e));
     return v;
 }
 
@@ -36,7 +36,7 @@ decompose_as(decomposer *d, const tn_expr *e, const tn_expr *like)
     tnb_dtype want = tn_type_dtype(like->type);
     if (tn_is_error(e) || tn_is_error(like) || tnb_dtype_eq(tn_type_dtype(e->type), want))
         return e;
-    const tn_node *attrs = tn_dictv(d->ctx, "dtype", tn_dtype_value(d->ctx, want), NULL);
+    const tn_node *attrs = tn_dictv(d->ctx, "dtype", tn_dtype_imm_of(d->ctx, want), NULL);
     return decompose_step(d, tn_call_opv(d->ctx, "astype", attrs, e, NULL));
 }
 
@@ -47,9 +47,10 @@ decompose_shape(decomposer *d, const tn_expr *shape, int64_t ndim)
     for (int64_t i = 0; i < ndim; i++)
         values = tn_list_append(d->ctx, values, tn_var_dtype(d->ctx, "x", TNB_I64));
     const tn_type *to = tn_ty_shape_of(d->ctx, values);
-    const tn_expr *y = d->dataflow ? tn_dataflow_var(d->ctx, "y", to) : tn_var_new(d->ctx, "y", to);
+    const tn_expr *y =
+        d->dataflow ? tn_dataflow_var_new(d->ctx, "y", to) : tn_var_new(d->ctx, "y", to);
     TNB_PUSH(tn_scratch(d->ctx), d->out, tn_match_cast_of(d->ctx, y, shape, to));
-    return tn_shape(d->ctx, values);
+    return tn_shape_expr_of(d->ctx, values);
 }
 
 bool
@@ -199,7 +200,7 @@ walk_value(decomposer *d, const tn_expr *v)
         const tn_expr *b = walk_sequence(d, i->else_branch);
         if (cond == i->cond && a == i->then_branch && b == i->else_branch)
             return v;
-        return tn_if(d->ctx, cond, a, b);
+        return tn_if_expr_of(d->ctx, cond, a, b);
     }
     v = tn_rewrite(&r, v);
     const tn_call *c = tn_as_call(v);
@@ -222,7 +223,7 @@ walk_binding(decomposer *d, const tn_node *binding)
         var = tn_var_retyped(d->ctx, var, v->type);
         tnb_ptrmap_set(&d->renewed, vb->var, var);
     }
-    return tn_binding(d->ctx, var, v);
+    return tn_var_binding_of(d->ctx, var, v);
 }
 
 static const tn_expr *
@@ -248,10 +249,10 @@ walk_sequence(decomposer *d, const tn_expr *e)
         }
         d->renewed = inner.renewed;
         if (changed)
-            blocks =
-                tn_list_with(d->ctx, blocks, b,
-                             tn_binding_block(d->ctx, tn_list_of(d->ctx, inner.out.at, inner.out.n),
-                                              inner.dataflow));
+            blocks = tn_list_with(d->ctx, blocks, b,
+                                  tn_binding_block_of(d->ctx,
+                                                      tn_list_of(d->ctx, inner.out.at, inner.out.n),
+                                                      inner.dataflow));
     }
     tn_rewriter r = {.ctx = d->ctx, .map = &d->renewed};
     const tn_expr *body = tn_rewrite(&r, s->body);

@@ -72,7 +72,7 @@ batch_norm(decomposer *d, const tn_call *call)
         return inner;
     inner = decompose_step(d, decompose_for_inference(d, tn_as_call(inner)));
     /* the field of a variable, as upstream has it */
-    const tn_expr *out = decompose_step(d, tn_tuple_get_of(ctx, inner, 0));
+    const tn_expr *out = decompose_step(d, tn_tuple_item(ctx, inner, 0));
     double momentum = tn_call_float(call, "momentum");
     const tn_expr *m = moved(d, momentum, call->args.at[3], mean);
     const tn_expr *v = moved(d, momentum, call->args.at[4], var);

@@ -11,9 +11,9 @@
 const tn_expr *
 dispatch_emit(dispatch *d, const tn_expr *value)
 {
-    const tn_expr *v = d->dataflow ? tn_dataflow_var(d->ctx, "lv", value->type)
+    const tn_expr *v = d->dataflow ? tn_dataflow_var_new(d->ctx, "lv", value->type)
                                    : tn_var_new(d->ctx, "gv", value->type);
-    TNB_PUSH(tn_scratch(d->ctx), d->before, tn_binding(d->ctx, v, value));
+    TNB_PUSH(tn_scratch(d->ctx), d->before, tn_var_binding_of(d->ctx, v, value));
     return v;
 }
 
@@ -21,11 +21,11 @@ const tn_expr *
 dispatch_reshape(dispatch *d, const tn_expr *x, tn_list dims)
 {
     tn_ctx *ctx = d->ctx;
-    const tn_type *t = tn_ty_tensor_of(ctx, tn_shape(ctx, dims), tn_type_dtype(x->type),
+    const tn_type *t = tn_ty_tensor_of(ctx, tn_shape_expr_of(ctx, dims), tn_type_dtype(x->type),
                                        (int64_t)dims.n, tn_as_ty_tensor(x->type)->vdevice);
     const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_pure_packed", NULL);
-    tn_list args =
-        tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.reshape"), x, tn_shape(ctx, dims), NULL);
+    tn_list args = tn_listv(ctx, tn_extern_func_of(ctx, "vm.builtin.reshape"), x,
+                            tn_shape_expr_of(ctx, dims), NULL);
     return dispatch_emit(d, tn_call_of(ctx, tn_op_ref_of(ctx, op), args, NULL,
                                        tn_listv(ctx, t, NULL), t));
 }
@@ -163,15 +163,15 @@ each_block(tn_rewriter *r, const tn_node *n)
             return n;
         }
         if (value)
-            binding = tn_binding(r->ctx, vb->var, value);
+            binding = tn_var_binding_of(r->ctx, vb->var, value);
         else if (!c)
             binding = tn_rewrite_children(r, binding); /* branches, nested functions */
         changed |= binding != block->bindings.at[i];
         TNB_PUSH(tn_scratch(r->ctx), d.before, binding);
     }
-    return changed
-               ? tn_binding_block(r->ctx, tn_list_of(r->ctx, d.before.at, d.before.n), d.dataflow)
-               : n;
+    return changed ? tn_binding_block_of(r->ctx, tn_list_of(r->ctx, d.before.at, d.before.n),
+                                         d.dataflow)
+                   : n;
 }
 
 const tn_module *

@@ -132,7 +132,7 @@ dispatch_sampling(dispatch *d, const tn_call *c)
                              "P", pt, "U", ut, "I", it, "O", ot, "A", sum, NULL);
     } else {
         const tn_node *attrs =
-            tn_dictv(ctx, "axis", tn_i64(ctx, 1), "dtype", tn_dtype_value(ctx, p), NULL);
+            tn_dictv(ctx, "axis", tn_i64(ctx, 1), "dtype", tn_dtype_imm_of(ctx, p), NULL);
         prob = dispatch_emit(d, tn_call_opv(ctx, "cumsum", attrs, prob, NULL));
         bool wide = tnb_dtype_eq(o, TNB_I64);
         gv = dispatch_kernel(d, dispatch_target(d, c), "get_sample_index", cpu_kernel, "P", pt, "U",

@@ -171,7 +171,7 @@ view_of(dispatch *d, const tn_call *c, const tn_node *axis, view *out)
 static const tn_type *
 typed(dispatch *d, const tn_call *c, tnb_dtype t, tn_list dims)
 {
-    return tn_ty_tensor_of(d->ctx, tn_shape(d->ctx, dims), t, (int64_t)dims.n,
+    return tn_ty_tensor_of(d->ctx, tn_shape_expr_of(d->ctx, dims), t, (int64_t)dims.n,
                            tn_as_ty_tensor(c->args.at[0]->type)->vdevice);
 }
 
@@ -229,7 +229,7 @@ dispatch_scan(dispatch *d, const tn_call *c, bool sum)
 static const tn_expr *
 item(dispatch *d, const tn_expr *tuple, int64_t i, const tn_type *as)
 {
-    return shaped(d, dispatch_emit(d, tn_tuple_get_of(d->ctx, tuple, i)), as);
+    return shaped(d, dispatch_emit(d, tn_tuple_item(d->ctx, tuple, i)), as);
 }
 
 /* count NULL: all elements are kept. */

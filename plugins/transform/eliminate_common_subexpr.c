@@ -179,7 +179,7 @@ eliminate_value(eliminator *e, const tn_expr *v)
     forget(e, m);
     if (cond == i->cond && a == i->then_branch && b == i->else_branch)
         return v;
-    return tn_if(e->ctx, cond, a, b);
+    return tn_if_expr_of(e->ctx, cond, a, b);
 }
 
 static const tn_node *
@@ -199,13 +199,14 @@ eliminate_binding(eliminator *e, const tn_node *binding)
         if (first) {
             tnb_ptrmap_set(&e->renamed, var, first);
             TNB_PUSH(tn_scratch(e->ctx), e->renames, var);
-            binding = tn_binding(e->ctx, var, first);
+            binding = tn_var_binding_of(e->ctx, var, first);
             tn_at(e->ctx, old);
             return binding;
         }
     }
     if (now != value)
-        binding = vb ? tn_binding(e->ctx, var, now) : tn_match_cast_of(e->ctx, var, now, cast);
+        binding =
+            vb ? tn_var_binding_of(e->ctx, var, now) : tn_match_cast_of(e->ctx, var, now, cast);
     tn_at(e->ctx, old);
     return binding;
 }
@@ -229,8 +230,8 @@ eliminate_sequence(eliminator *e, const tn_expr *x)
         if (changed)
             blocks =
                 tn_list_with(e->ctx, blocks, b,
-                             tn_binding_block(e->ctx, tn_list_of(e->ctx, out, block->bindings.n),
-                                              dataflow));
+                             tn_binding_block_of(e->ctx, tn_list_of(e->ctx, out, block->bindings.n),
+                                                 dataflow));
     }
     tn_rewriter r = {.ctx = e->ctx, .map = &e->renamed};
     const tn_expr *body = tn_rewrite(&r, s->body);

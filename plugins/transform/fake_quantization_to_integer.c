@@ -285,7 +285,7 @@ is_product(const maker *k, const tn_expr *value, product *p)
 static void
 put(maker *k, const tn_expr *var, const tn_expr *value)
 {
-    TNB_PUSH(k->arena, k->out, tn_binding(k->ctx, var, value));
+    TNB_PUSH(k->arena, k->out, tn_var_binding_of(k->ctx, var, value));
 }
 
 static const tn_expr *
@@ -293,7 +293,7 @@ bind(maker *k, const tn_expr *value)
 {
     if (tn_is_error(value))
         return value;
-    const tn_expr *var = tn_dataflow_var(k->ctx, "lv", value->type);
+    const tn_expr *var = tn_dataflow_var_new(k->ctx, "lv", value->type);
     put(k, var, value);
     return var;
 }
@@ -303,7 +303,7 @@ cast(maker *k, const tn_expr *x, tnb_dtype d)
 {
     return bind(k,
                 tn_call_opv(k->ctx, "relax.astype",
-                            tn_dictv(k->ctx, "dtype", tn_dtype_value(k->ctx, d), NULL), x, NULL));
+                            tn_dictv(k->ctx, "dtype", tn_dtype_imm_of(k->ctx, d), NULL), x, NULL));
 }
 
 static const tn_expr *
@@ -398,7 +398,7 @@ put_product(maker *k, const tn_expr *var, const product *p)
         w = bind(k, tn_call_opv(k->ctx, "relax.permute_dims",
                                 tn_as_call(value_of(k, p->call->args.at[1]))->attrs, w, NULL));
     const tn_node *attrs =
-        tn_dict_set(k->ctx, p->call->attrs, "out_dtype", tn_dtype_value(k->ctx, TNB_I32));
+        tn_dict_set(k->ctx, p->call->attrs, "out_dtype", tn_dtype_imm_of(k->ctx, TNB_I32));
     const tn_expr *args[2] = {x, w};
     if (tn_is_error(x) || tn_is_error(w))
         return false;
@@ -528,7 +528,7 @@ rounded(maker *k, const step *q, counted as)
         return v;
     d = with_zero ? d : TNB_DTYPE(TNB_INT, 16);
     return tn_call_opv(k->ctx, "relax.astype",
-                       tn_dictv(k->ctx, "dtype", tn_dtype_value(k->ctx, d), NULL), bind(k, v),
+                       tn_dictv(k->ctx, "dtype", tn_dtype_imm_of(k->ctx, d), NULL), bind(k, v),
                        NULL);
 }
 
@@ -678,7 +678,7 @@ each_block(tn_rewriter *r, const tn_node *n)
             TNB_PUSH(k.arena, k.out, k.at.at[i]);
         }
     }
-    return tn_binding_block(r->ctx, tn_list_of(r->ctx, k.out.at, k.out.n), true);
+    return tn_binding_block_of(r->ctx, tn_list_of(r->ctx, k.out.at, k.out.n), true);
 }
 
 static const tn_node *

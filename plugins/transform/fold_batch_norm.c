@@ -266,8 +266,8 @@ put(folder *f, const tn_expr *var, const tn_expr *value)
     if (tn_is_error(value))
         return value;
     if (!var)
-        var = tn_dataflow_var(f->ctx, "lv", value->type);
-    TNB_PUSH(f->arena, f->back, tn_binding(f->ctx, var, value));
+        var = tn_dataflow_var_new(f->ctx, "lv", value->type);
+    TNB_PUSH(f->arena, f->back, tn_var_binding_of(f->ctx, var, value));
     return var;
 }
 
@@ -292,7 +292,7 @@ replace(folder *f, const tn_expr *var, const affine *a, const tn_call *conv)
     }
     if (tn_is_error(first) || !tn_type_equal(f->ctx, first->type, var->type))
         return false;
-    const tn_expr *lv = tn_dataflow_var(f->ctx, "lv", first->type);
+    const tn_expr *lv = tn_dataflow_var_new(f->ctx, "lv", first->type);
     const tn_expr *sum =
         tn_call_opv(f->ctx, "relax.add", NULL, lv, channels(f, a->shift, n, rank), NULL);
     return !tn_is_error(put(f, var, sum)) && !tn_is_error(put(f, lv, first));
@@ -369,7 +369,7 @@ fold_block(tn_rewriter *r, const tn_node *n)
     for (uint32_t i = 0; i < f.back.n; i++)
         all[i] = f.back.at[f.back.n - 1 - i];
     out = tn_list_of(r->ctx, all, f.back.n);
-    return tn_binding_block(r->ctx, out, true);
+    return tn_binding_block_of(r->ctx, out, true);
 }
 
 static const tn_node *

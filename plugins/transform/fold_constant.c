@@ -300,7 +300,7 @@ tensor_to_shape(folder *f, const tn_constant *k)
             return NULL;
         dims = tn_list_append(f->ctx, dims, tn_i64(f->ctx, v));
     }
-    return bytes ? tn_shape(f->ctx, dims) : NULL;
+    return bytes ? tn_shape_expr_of(f->ctx, dims) : NULL;
 }
 
 static const tn_expr *
@@ -324,7 +324,7 @@ fold_value(folder *f, const tn_expr *v, bool dataflow)
     const tn_tuple_get *get = tn_as_tuple_get(v);
     if (get) {
         const tn_tuple *t = tn_as_tuple(resolve(f, get->tuple));
-        return t ? tn_tuple_get_of(f->ctx, TN_NODE(t), get->index) : v;
+        return t ? tn_tuple_item(f->ctx, TN_NODE(t), get->index) : v;
     }
     const tn_call *c = tn_as_call(v);
     if (!c)
@@ -398,7 +398,7 @@ fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
             var = tn_var_retyped(f->ctx, var, v->type);
             tnb_ptrmap_set(&f->retyped, vb->var, var);
         }
-        list = tn_list_with(f->ctx, list, i, tn_binding(f->ctx, var, v));
+        list = tn_list_with(f->ctx, list, i, tn_var_binding_of(f->ctx, var, v));
         tn_at(f->ctx, old);
     }
     return list;
@@ -416,7 +416,7 @@ fold_within(folder *f, const tn_expr *v)
     if (i) {
         const tn_expr *a = fold_sequence(f, i->then_branch), *b = fold_sequence(f, i->else_branch);
         if (a != i->then_branch || b != i->else_branch)
-            v = tn_if(f->ctx, i->cond, a, b);
+            v = tn_if_expr_of(f->ctx, i->cond, a, b);
     } else if (fn) {
         const tn_expr *body = fold_sequence(f, fn->body);
         if (body != fn->body)
@@ -439,7 +439,7 @@ fold_sequence(folder *f, const tn_expr *e)
         bool dataflow = tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK);
         tn_list list = fold_bindings(f, block, dataflow);
         if (list.at != block->bindings.at)
-            blocks = tn_list_with(f->ctx, blocks, b, tn_binding_block(f->ctx, list, dataflow));
+            blocks = tn_list_with(f->ctx, blocks, b, tn_binding_block_of(f->ctx, list, dataflow));
     }
     const tn_expr *result = resolve_result(f, seq->body);
     return blocks.at == seq->blocks.at && result == seq->body

@@ -66,7 +66,7 @@ fold(tn_rewriter *r, const tn_node *n)
     tn_loc old = tn_at(f->ctx, c->base.loc);
     const tn_expr *call =
         tn_call_of(f->ctx, c->op, c->args, c->attrs, tn_listv(f->ctx, out, NULL), NULL);
-    const tn_node *binding = tn_is_error(call) ? call : tn_binding(f->ctx, vb->var, call);
+    const tn_node *binding = tn_is_error(call) ? call : tn_var_binding_of(f->ctx, vb->var, call);
     tn_at(f->ctx, old);
     return binding;
 }

@@ -22,8 +22,8 @@ transform_sequence(tn_ctx *ctx, tn_list blocks, const tn_expr *body)
         const tn_node **both = TNB_NEW_N(tn_scratch(ctx), const tn_node *, n);
         memcpy(both, last->bindings.at, last->bindings.n * sizeof *both);
         memcpy(both + last->bindings.n, b->bindings.at, b->bindings.n * sizeof *both);
-        out.at[out.n - 1] =
-            tn_binding_block(ctx, tn_list_of(ctx, both, n), b->base.kind == TN_KIND_DATAFLOW_BLOCK);
+        out.at[out.n - 1] = tn_binding_block_of(ctx, tn_list_of(ctx, both, n),
+                                                b->base.kind == TN_KIND_DATAFLOW_BLOCK);
     }
     return tn_seq_expr_of(ctx, tn_list_of(ctx, out.at, out.n), body);
 }
@@ -107,7 +107,7 @@ prune_value(pruner *p, const tn_expr *v)
     if (a == i->then_branch && b == i->else_branch)
         return v;
     tn_loc old = tn_at(p->ctx, v->loc);
-    v = tn_if(p->ctx, i->cond, a, b);
+    v = tn_if_expr_of(p->ctx, i->cond, a, b);
     tn_at(p->ctx, old);
     return v;
 }
@@ -139,16 +139,17 @@ prune_sequence(pruner *p, const tn_expr *e)
             if (value != old_value) {
                 tn_loc old = tn_at(p->ctx, binding->loc);
                 binding = mc ? tn_match_cast_of(p->ctx, mc->var, value, mc->to)
-                             : tn_binding(p->ctx, vb->var, value);
+                             : tn_var_binding_of(p->ctx, vb->var, value);
                 tn_at(p->ctx, old);
                 changed = true;
             }
             kept[--at] = binding;
         }
         if (changed)
-            blocks = tn_list_with(p->ctx, blocks, b,
-                                  tn_binding_block(p->ctx, tn_list_of(p->ctx, kept + at, n - at),
-                                                   tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
+            blocks =
+                tn_list_with(p->ctx, blocks, b,
+                             tn_binding_block_of(p->ctx, tn_list_of(p->ctx, kept + at, n - at),
+                                                 tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
     }
     return blocks.at == s->blocks.at ? e : transform_sequence(p->ctx, blocks, s->body);
 }

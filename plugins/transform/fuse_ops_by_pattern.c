@@ -325,10 +325,10 @@ wrap(annotator *a, const tn_node *composite, const char *codegen, const char *sy
     const tn_expr *local = tn_var_new(ctx, "local_func", inner->type);
     const tn_expr *call = tn_call_of(ctx, local, fn->params, NULL, (tn_list){0}, NULL);
     const tn_expr *output = tn_var_new(ctx, "output", fn->ret);
-    tn_list bindings =
-        tn_listv(ctx, tn_binding(ctx, local, inner), tn_binding(ctx, output, call), NULL);
+    tn_list bindings = tn_listv(ctx, tn_var_binding_of(ctx, local, inner),
+                                tn_var_binding_of(ctx, output, call), NULL);
     const tn_expr *body =
-        tn_seq_expr_of(ctx, tn_listv(ctx, tn_binding_block(ctx, bindings, false), NULL), output);
+        tn_seq_expr_of(ctx, tn_listv(ctx, tn_binding_block_of(ctx, bindings, false), NULL), output);
     const tn_node *attrs = tn_dictv(ctx, "Codegen", tn_string(ctx, codegen), "global_symbol",
                                     tn_string(ctx, symbol), NULL);
     return tn_function_of(ctx, fn->params, body, fn->ret, fn->pure != 0, attrs);

@@ -153,7 +153,7 @@ declare_param(fusion *f, const char *name, const tn_expr *var, const tn_type *ty
             fail(f, loc, "a shape parameter whose extents are not known cannot be fused");
             return v;
         }
-        v.scalar = tn_shape(f->ctx, dims);
+        v.scalar = tn_shape_expr_of(f->ctx, dims);
         /* One parameter an extent, as calls bring them; what is known already is not read. */
         for (uint32_t i = 0; scalars && i < dims.n; i++) {
             const tn_expr *dim = dims.at[i];
@@ -744,7 +744,7 @@ flatten_args(tn_ctx *ctx, const tn_expr *e, tn_list *tensors, tn_list *scalars)
     if (t || ty) {
         uint32_t n = t ? t->fields.n : ty->fields.n;
         for (uint32_t i = 0; i < n; i++)
-            flatten_args(ctx, t ? t->fields.at[i] : tn_tuple_get_of(ctx, e, i), tensors, scalars);
+            flatten_args(ctx, t ? t->fields.at[i] : tn_tuple_item(ctx, e, i), tensors, scalars);
     } else if (shape) {
         for (uint32_t i = 0; i < shape->values.n; i++)
             *scalars = tn_list_append(ctx, *scalars, shape->values.at[i]);
@@ -782,7 +782,7 @@ regroup(tn_ctx *ctx, const tn_expr *flat, const tn_type *type, uint32_t *next)
 {
     const tn_ty_tuple *tuple = tn_as_ty_tuple(type);
     if (!tuple)
-        return tn_tuple_get_of(ctx, flat, (*next)++);
+        return tn_tuple_item(ctx, flat, (*next)++);
     const tn_node **fields = TNB_NEW_N(tn_scratch(ctx), const tn_node *, tuple->fields.n);
     for (uint32_t i = 0; i < tuple->fields.n; i++)
         fields[i] = regroup(ctx, flat, tuple->fields.at[i], next);
@@ -800,8 +800,9 @@ bind_field(tn_ctx *ctx, const tn_expr *e, bool dataflow, binding_list *out)
         return e;
     const tn_expr *tuple = bind_field(ctx, get->tuple, dataflow, out);
     const tn_expr *leaf =
-        dataflow ? tn_dataflow_var(ctx, "lv", e->type) : tn_var_new(ctx, "gv", e->type);
-    TNB_PUSH(tn_scratch(ctx), *out, tn_binding(ctx, leaf, tn_tuple_get_of(ctx, tuple, get->index)));
+        dataflow ? tn_dataflow_var_new(ctx, "lv", e->type) : tn_var_new(ctx, "gv", e->type);
+    TNB_PUSH(tn_scratch(ctx), *out,
+             tn_var_binding_of(ctx, leaf, tn_tuple_item(ctx, tuple, get->index)));
     return leaf;
 }
 
@@ -854,25 +855,26 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
                               tn_listv(ctx, type, NULL), type);
         }
         if (!is_nested(c->base.type)) {
-            TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, vb->var, call));
+            TNB_PUSH(tn_scratch(ctx), out, tn_var_binding_of(ctx, vb->var, call));
             continue;
         }
         const tn_expr *flat =
-            dataflow ? tn_dataflow_var(ctx, "lv", type) : tn_var_new(ctx, "gv", type);
-        TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, flat, call));
+            dataflow ? tn_dataflow_var_new(ctx, "lv", type) : tn_var_new(ctx, "gv", type);
+        TNB_PUSH(tn_scratch(ctx), out, tn_var_binding_of(ctx, flat, call));
         tn_list leaves = {0};
         for (uint32_t k = 0; k < types.n; k++) {
-            const tn_expr *leaf = dataflow ? tn_dataflow_var(ctx, "lv", types.at[k])
+            const tn_expr *leaf = dataflow ? tn_dataflow_var_new(ctx, "lv", types.at[k])
                                            : tn_var_new(ctx, "gv", types.at[k]);
-            TNB_PUSH(tn_scratch(ctx), out, tn_binding(ctx, leaf, tn_tuple_get_of(ctx, flat, k)));
+            TNB_PUSH(tn_scratch(ctx), out,
+                     tn_var_binding_of(ctx, leaf, tn_tuple_item(ctx, flat, k)));
             leaves = tn_list_append(ctx, leaves, leaf);
         }
         uint32_t next = 0;
         TNB_PUSH(tn_scratch(ctx), out,
-                 tn_binding(ctx, vb->var,
-                            regroup(ctx, tn_tuple_of(ctx, leaves), c->base.type, &next)));
+                 tn_var_binding_of(ctx, vb->var,
+                                   regroup(ctx, tn_tuple_of(ctx, leaves), c->base.type, &next)));
     }
-    return any ? tn_binding_block(ctx, tn_list_of(ctx, out.at, out.n), dataflow) : NULL;
+    return any ? tn_binding_block_of(ctx, tn_list_of(ctx, out.at, out.n), dataflow) : NULL;
 }
 
 static const tn_module *

@@ -116,7 +116,7 @@ static const tn_expr *
 import_field(maker *k, const tn_tuple_get *get)
 {
     if (!tnb_ptrmap_has(&k->partial, get->tuple))
-        return tn_tuple_get_of(k->ctx, import_leaf(k, get->tuple), get->index);
+        return tn_tuple_item(k->ctx, import_leaf(k, get->tuple), get->index);
     for (uint32_t i = 0; i < k->args.n; i++) {
         const tn_tuple_get *seen = tn_as_tuple_get(k->args.at[i]);
         if (seen && seen->tuple == get->tuple && seen->index == get->index)
@@ -225,9 +225,9 @@ make_body(maker *k)
         }
         const char *name = tn_var_name(vb->var);
         const tn_expr *var = out ? tn_var_new(k->ctx, name, vb->var->type)
-                                 : tn_dataflow_var(k->ctx, name, vb->var->type);
+                                 : tn_dataflow_var_new(k->ctx, name, vb->var->type);
         tnb_ptrmap_set(&k->inner, vb->var, var);
-        TNB_PUSH(k->arena, bindings, tn_binding(k->ctx, var, value));
+        TNB_PUSH(k->arena, bindings, tn_var_binding_of(k->ctx, var, value));
     }
     const tn_node **fields = TNB_NEW_N(k->arena, const tn_node *, g->outputs.n);
     for (uint32_t i = 0; i < g->outputs.n; i++)
@@ -236,7 +236,7 @@ make_body(maker *k)
                                 ? fields[0]
                                 : tn_tuple_of(k->ctx, tn_list_of(k->ctx, fields, g->outputs.n));
     const tn_node *block =
-        tn_binding_block(k->ctx, tn_list_of(k->ctx, bindings.at, bindings.n), true);
+        tn_binding_block_of(k->ctx, tn_list_of(k->ctx, bindings.at, bindings.n), true);
     return tn_seq_expr_of(k->ctx, tn_listv(k->ctx, block, NULL), result);
 }
 
@@ -260,7 +260,7 @@ pass_symbols(maker *k, const tn_expr *function)
             TNB_PUSH(k->arena, symbols, free_vars.at[i]);
     if (!symbols.n)
         return;
-    const tn_expr *shape = tn_shape(k->ctx, tn_list_of(k->ctx, symbols.at, symbols.n));
+    const tn_expr *shape = tn_shape_expr_of(k->ctx, tn_list_of(k->ctx, symbols.at, symbols.n));
     add_param(k, shape, "tir_vars", shape->type);
 }
 
@@ -438,15 +438,15 @@ emit_call(orderer *o, group *g)
     make_function(o->g, g);
     for (uint32_t i = 0; i < g->args.n; i++)
         if (tn_is(g->args.at[i], TN_KIND_TUPLE_GET)) { /* an argument has to be a leaf */
-            const tn_expr *leaf = tn_dataflow_var(ctx, "lv", g->args.at[i]->type);
-            TNB_PUSH(o->arena, o->out, tn_binding(ctx, leaf, g->args.at[i]));
+            const tn_expr *leaf = tn_dataflow_var_new(ctx, "lv", g->args.at[i]->type);
+            TNB_PUSH(o->arena, o->out, tn_var_binding_of(ctx, leaf, g->args.at[i]));
             g->args = tn_list_with(ctx, g->args, i, leaf);
         }
     if (g->outputs.n == 1) {
         /* the result keeps its variable, and that its (equal) type */
         const tn_expr *call =
             tn_call_of(ctx, g->gv, g->args, NULL, (tn_list){0}, g->outputs.at[0]->type);
-        TNB_PUSH(o->arena, o->out, tn_binding(ctx, g->outputs.at[0], call));
+        TNB_PUSH(o->arena, o->out, tn_var_binding_of(ctx, g->outputs.at[0], call));
         return;
     }
     const tn_node **types = TNB_NEW_N(o->arena, const tn_node *, g->outputs.n);
@@ -454,10 +454,11 @@ emit_call(orderer *o, group *g)
         types[i] = g->outputs.at[i]->type;
     const tn_type *tuple = tn_ty_tuple_of(ctx, tn_list_of(ctx, types, g->outputs.n));
     const tn_expr *call = tn_call_of(ctx, g->gv, g->args, NULL, (tn_list){0}, tuple);
-    const tn_expr *lv = tn_dataflow_var(ctx, "lv", tuple);
-    TNB_PUSH(o->arena, o->out, tn_binding(ctx, lv, call));
+    const tn_expr *lv = tn_dataflow_var_new(ctx, "lv", tuple);
+    TNB_PUSH(o->arena, o->out, tn_var_binding_of(ctx, lv, call));
     for (uint32_t i = 0; i < g->outputs.n; i++)
-        TNB_PUSH(o->arena, o->out, tn_binding(ctx, g->outputs.at[i], tn_tuple_get_of(ctx, lv, i)));
+        TNB_PUSH(o->arena, o->out,
+                 tn_var_binding_of(ctx, g->outputs.at[i], tn_tuple_item(ctx, lv, i)));
 }
 
 static void
@@ -472,7 +473,7 @@ emit(orderer *o, const tn_node *binding, group *g)
     } else {
         const tn_expr *value = vb ? rewrite_value(o->g, vb->value) : NULL;
         if (vb && value != vb->value)
-            binding = tn_binding(o->g->ctx, vb->var, value);
+            binding = tn_var_binding_of(o->g->ctx, vb->var, value);
         TNB_PUSH(o->arena, o->out, binding);
     }
 }
@@ -549,7 +550,8 @@ rewrite_block(grouping *g, const tn_node *node)
         emit_unit(&o, at.at[i]);
     for (uint32_t i = 0; i < at.n && !any; i++)
         any = o.out.at[i] != at.at[i];
-    return any ? tn_binding_block(g->ctx, tn_list_of(g->ctx, o.out.at, o.out.n), dataflow) : node;
+    return any ? tn_binding_block_of(g->ctx, tn_list_of(g->ctx, o.out.at, o.out.n), dataflow)
+               : node;
 }
 
 static const tn_expr *
@@ -574,7 +576,8 @@ rewrite_value(grouping *g, const tn_expr *value)
     if (!c)
         return value;
     const tn_expr *a = rewrite_seq(g, c->then_branch), *b = rewrite_seq(g, c->else_branch);
-    return a == c->then_branch && b == c->else_branch ? value : tn_if(g->ctx, c->cond, a, b);
+    return a == c->then_branch && b == c->else_branch ? value
+                                                      : tn_if_expr_of(g->ctx, c->cond, a, b);
 }
 
 const tn_node *

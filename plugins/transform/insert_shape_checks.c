@@ -88,7 +88,7 @@ require(inserter *s, const shape_scope *scope, shape_checks *checks, tn_loc loc,
     const tn_expr *value = tn_call_op(s->ctx, "assert_op", args,
                                       tn_dictv(s->ctx, "format", tn_string(s->ctx, text), NULL));
     shape_check c = {place, checks->n,
-                     tn_binding(s->ctx, tn_var_new(s->ctx, "_", value->type), value)};
+                     tn_var_binding_of(s->ctx, tn_var_new(s->ctx, "_", value->type), value)};
     tn_at(s->ctx, old);
     s->failed |= tn_is_error(value);
     TNB_PUSH(tn_scratch(s->ctx), *checks, c);
@@ -141,7 +141,7 @@ check_value(inserter *s, shape_scope *scope, shape_checks *checks, uint32_t inde
         if (yes == branch->then_branch && no == branch->else_branch)
             return v;
         tn_loc old = tn_at(s->ctx, v->loc);
-        v = tn_if(s->ctx, branch->cond, yes, no);
+        v = tn_if_expr_of(s->ctx, branch->cond, yes, no);
         tn_at(s->ctx, old);
         return v;
     }
@@ -179,7 +179,7 @@ check_binding(inserter *s, shape_scope *scope, shape_checks *checks, uint32_t in
     if (value == vb->value)
         return b;
     tn_loc old = tn_at(s->ctx, b->loc);
-    b = tn_binding(s->ctx, vb->var, value);
+    b = tn_var_binding_of(s->ctx, vb->var, value);
     tn_at(s->ctx, old);
     return b;
 }

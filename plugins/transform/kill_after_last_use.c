@@ -104,7 +104,7 @@ kill_binding(tn_ctx *ctx, const def *d)
     static const char *const ops[] = {"relax.memory.kill_tensor", "relax.memory.kill_storage",
                                       "relax.vm.kill_object"};
     const tn_expr *call = tn_call_opv(ctx, ops[d->order], NULL, d->var, NULL);
-    return tn_binding(ctx, tn_var_new(ctx, "_", call->type), call);
+    return tn_var_binding_of(ctx, tn_var_new(ctx, "_", call->type), call);
 }
 
 /* Inserts the kills into one SeqExpr; nested ones were done before. */
@@ -162,8 +162,8 @@ kill_in_sequence(tn_rewriter *r, const tn_node *n)
         }
         const tn_node *nb = TN_NODE(block);
         if (out.n != block->bindings.n)
-            nb = tn_binding_block(ctx, tn_list_of(ctx, out.at, out.n),
-                                  tn_is(nb, TN_KIND_DATAFLOW_BLOCK));
+            nb = tn_binding_block_of(ctx, tn_list_of(ctx, out.at, out.n),
+                                     tn_is(nb, TN_KIND_DATAFLOW_BLOCK));
         blocks = tn_list_append(ctx, blocks, nb);
     }
     return tn_seq_expr_of(ctx, blocks, seq->body);

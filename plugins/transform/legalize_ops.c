@@ -182,13 +182,13 @@ place_on_device(legalizer *l, const tn_expr *e, const tn_type *type)
 static const tn_expr *
 fresh_var(legalizer *l, const bindings *out, const tn_type *type)
 {
-    return out->dataflow ? tn_dataflow_var(l->ctx, "lv", type) : tn_var_new(l->ctx, "gv", type);
+    return out->dataflow ? tn_dataflow_var_new(l->ctx, "lv", type) : tn_var_new(l->ctx, "gv", type);
 }
 
 static void
 push_value(legalizer *l, bindings *out, const tn_expr *var, const tn_expr *value)
 {
-    TNB_PUSH(l->arena, out->at, tn_binding(l->ctx, var, value));
+    TNB_PUSH(l->arena, out->at, tn_var_binding_of(l->ctx, var, value));
 }
 
 /* A leaf for `e`: what is not one gets a binding of its own. */
@@ -469,7 +469,7 @@ legal_value(legalizer *l, bindings *out, const tn_expr *value)
         l->certain = certain;
         if (a == cond->then_branch && b == cond->else_branch)
             return value;
-        return tn_if(l->ctx, cond->cond, a, b);
+        return tn_if_expr_of(l->ctx, cond->cond, a, b);
     }
     if (tn_is(value, TN_KIND_FUNCTION)) {
         l->certain = false;
@@ -480,7 +480,7 @@ legal_value(legalizer *l, bindings *out, const tn_expr *value)
     if (tn_is(value, TN_KIND_TUPLE_GET)) {
         const tn_tuple_get *g = tn_as_tuple_get(value);
         const tn_expr *t = as_leaf(l, out, g->tuple);
-        return t == g->tuple ? value : tn_tuple_get_of(l->ctx, t, g->index);
+        return t == g->tuple ? value : tn_tuple_item(l->ctx, t, g->index);
     }
     return tn_is(value, TN_KIND_TUPLE) ? as_leaf(l, out, value) : value;
 }
@@ -518,7 +518,7 @@ legal_block(legalizer *l, const tn_node *block)
     }
     return same && out.at.n == at.n
                ? block
-               : tn_binding_block(l->ctx, tn_list_of(l->ctx, out.at.at, out.at.n), out.dataflow);
+               : tn_binding_block_of(l->ctx, tn_list_of(l->ctx, out.at.at, out.at.n), out.dataflow);
 }
 
 static const tn_expr *

@@ -409,7 +409,7 @@ lift_plan_shared(tn_ctx *ctx, lift *each, uint32_t n, lift *all)
             continue;
         const tn_var_binding *v = tn_as_var_binding(s.found.at[i].binding);
         all->lifted =
-            tn_list_append(ctx, all->lifted, tn_binding(ctx, v->var, s.found.at[i].value));
+            tn_list_append(ctx, all->lifted, tn_var_binding_of(ctx, v->var, s.found.at[i].value));
         tnb_ptrmap_set(&common, v->var, v);
         for (uint32_t k = 0; k < s.remap.n; k++)
             if (s.remap.at[k].value == (const void *)v->var)

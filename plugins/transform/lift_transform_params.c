@@ -45,12 +45,12 @@ fetched(bundler *b, uint32_t weight)
     const tn_expr *own = b->l->weights.at[weight];
     if (tn_is_scalar(own))
         return own;
-    const tn_expr *get = tn_tuple_get_of(b->ctx, b->tuple, weight);
-    const tn_expr *var = tn_dataflow_var(b->ctx, "lv", get->type);
-    TNB_PUSH(tn_scratch(b->ctx), b->out, tn_binding(b->ctx, var, get));
+    const tn_expr *get = tn_tuple_item(b->ctx, b->tuple, weight);
+    const tn_expr *var = tn_dataflow_var_new(b->ctx, "lv", get->type);
+    TNB_PUSH(tn_scratch(b->ctx), b->out, tn_var_binding_of(b->ctx, var, get));
     if (tn_type_equal(b->ctx, get->type, own->type) || !lift_defines(b->ctx, b->l, own->type))
         return var;
-    const tn_expr *known = tn_dataflow_var(b->ctx, "lv", own->type);
+    const tn_expr *known = tn_dataflow_var_new(b->ctx, "lv", own->type);
     TNB_PUSH(tn_scratch(b->ctx), b->out, tn_match_cast_of(b->ctx, known, var, own->type));
     return known;
 }
@@ -68,7 +68,7 @@ bundle_binding(bundler *b, const tn_node *binding)
                 tnb_ptrmap_set(&map, used.at[i], fetched(b, k));
     const tn_expr *value = tn_subst(b->ctx, v->value, &map);
     TNB_PUSH(tn_scratch(b->ctx), b->out,
-             value == v->value ? binding : tn_binding(b->ctx, v->var, value));
+             value == v->value ? binding : tn_var_binding_of(b->ctx, v->var, value));
 }
 
 /* Dataflow variables throughout: what an original block put out is inside here. */
@@ -93,12 +93,12 @@ transform_function_of(tn_ctx *ctx, const tn_module *m, const lift *l)
     for (uint32_t i = 0; i < l->weights.n; i++)
         if (tn_is_scalar(l->weights.at[i]))
             TNB_PUSH(tn_scratch(ctx), b.out,
-                     tn_binding(ctx, l->weights.at[i], tn_tuple_get_of(ctx, b.tuple, i)));
+                     tn_var_binding_of(ctx, l->weights.at[i], tn_tuple_item(ctx, b.tuple, i)));
     for (uint32_t i = 0; i < l->lifted.n; i++)
         bundle_binding(&b, l->lifted.at[i]);
     tn_list fields = {0};
     if (l->symbols.n)
-        fields = tn_listv(ctx, tn_shape(ctx, (tn_list){l->symbols.at, l->symbols.n}), NULL);
+        fields = tn_listv(ctx, tn_shape_expr_of(ctx, (tn_list){l->symbols.at, l->symbols.n}), NULL);
     for (uint32_t i = 0; i < l->outputs.n; i++) {
         const tn_expr *field = l->outputs.at[i];
         for (uint32_t k = 0; k < l->weights.n; k++)
@@ -110,9 +110,9 @@ transform_function_of(tn_ctx *ctx, const tn_module *m, const lift *l)
     tn_list blocks = {0};
     if (fields.n) {
         const tn_expr *gv = tn_var_new(ctx, "gv", result->type);
-        TNB_PUSH(tn_scratch(ctx), b.out, tn_binding(ctx, gv, result));
+        TNB_PUSH(tn_scratch(ctx), b.out, tn_var_binding_of(ctx, gv, result));
         const tn_list all = tn_list_of(ctx, b.out.at, b.out.n);
-        blocks = tn_listv(ctx, tn_binding_block(ctx, all, true), NULL);
+        blocks = tn_listv(ctx, tn_binding_block_of(ctx, all, true), NULL);
         result = gv;
     }
     const tn_node *attrs = tn_dictv(ctx, "num_input", tn_i64(ctx, 0), NULL);
@@ -212,9 +212,9 @@ composed(tn_ctx *ctx, const tn_module *m, const tn_node *first, const tn_node *s
         return tn_error_node(ctx);
     }
     const tn_expr *mid = tn_var_new(ctx, "params", a->body->type);
-    const tn_node *bind = tn_binding(ctx, mid, a->body);
+    const tn_node *bind = tn_var_binding_of(ctx, mid, a->body);
     tn_list blocks = tn_list_of(ctx, a->blocks.at, a->blocks.n);
-    blocks = tn_list_append(ctx, blocks, tn_binding_block(ctx, tn_listv(ctx, bind, NULL), true));
+    blocks = tn_list_append(ctx, blocks, tn_binding_block_of(ctx, tn_listv(ctx, bind, NULL), true));
     /* what g's weights define is known from f's results */
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
@@ -245,15 +245,16 @@ release_after(tn_rewriter *r, const tn_node *n)
     if (!get || get->tuple != c->params)
         return NULL;
     if (c->seen[get->index])
-        return tn_binding(c->ctx, v->var, c->seen[get->index]);
+        return tn_var_binding_of(c->ctx, v->var, c->seen[get->index]);
     c->seen[get->index] = v->var;
     const tn_type *none = tn_ty_tuple_of(c->ctx, (tn_list){0});
     tn_list args = tn_listv(c->ctx, tn_extern_func_of(c->ctx, "vm.builtin.tuple_reset_item"),
                             c->params, tn_i32(c->ctx, (int32_t)get->index), NULL);
     const tn_expr *call = tn_call_of(c->ctx, tn_op_ref_of(c->ctx, c->packed), args, NULL,
                                      tn_listv(c->ctx, none, NULL), NULL);
-    const tn_node *release = tn_binding(c->ctx, tn_dataflow_var(c->ctx, "_", none), call);
-    return tn_binding_block(c->ctx, tn_listv(c->ctx, n, release, NULL), true);
+    const tn_node *release =
+        tn_var_binding_of(c->ctx, tn_dataflow_var_new(c->ctx, "_", none), call);
+    return tn_binding_block_of(c->ctx, tn_listv(c->ctx, n, release, NULL), true);
 }
 
 static const tn_node *
@@ -358,7 +359,7 @@ taken(transform_caller *c, const tn_module *m, const char *transform, const tn_e
     tn_list fields = {0};
     for (uint32_t i = 0; i < n; i++)
         fields = tn_list_append(c->ctx, fields,
-                                transform_caller_bind(c, tn_tuple_get_of(c->ctx, bundle, i)));
+                                transform_caller_bind(c, tn_tuple_item(c->ctx, bundle, i)));
     return fields;
 }
 

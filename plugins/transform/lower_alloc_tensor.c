@@ -45,14 +45,14 @@ lower(lowering *l, const tn_node *var, const tn_expr *value)
     const tn_expr *scope = c->args.n > 3 ? c->args.at[3] : tn_string(l->ctx, "global");
     tn_list one = tn_listv(l->ctx, size, NULL);
     const tn_expr *alloc =
-        tn_call_opv(l->ctx, "relax.memory.alloc_storage", NULL, tn_shape(l->ctx, one),
-                    c->args.at[2], scope, tn_dtype_value(l->ctx, TNB_U8), NULL);
+        tn_call_opv(l->ctx, "relax.memory.alloc_storage", NULL, tn_shape_expr_of(l->ctx, one),
+                    c->args.at[2], scope, tn_dtype_imm_of(l->ctx, TNB_U8), NULL);
     const tn_expr *storage = tn_var_new(l->ctx, "storage", alloc->type);
-    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, storage, alloc));
+    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_var_binding_of(l->ctx, storage, alloc));
     const tn_expr *tensor =
         tn_call_opv(l->ctx, "relax.memory.alloc_tensor", NULL, storage, tn_i64(l->ctx, 0),
                     TN_NODE(shape), TN_NODE(d), c->args.at[2], NULL);
-    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_binding(l->ctx, var, tensor));
+    TNB_PUSH(tn_scratch(l->ctx), l->out, tn_var_binding_of(l->ctx, var, tensor));
     tn_at(l->ctx, old);
     return true;
 }
@@ -77,8 +77,8 @@ lower_block(tn_rewriter *r, const tn_node *n)
     }
     if (!any || l->failed)
         return NULL;
-    return tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
-                            tn_is(n, TN_KIND_DATAFLOW_BLOCK));
+    return tn_binding_block_of(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                               tn_is(n, TN_KIND_DATAFLOW_BLOCK));
 }
 
 static const tn_node *

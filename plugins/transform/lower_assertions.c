@@ -97,7 +97,7 @@ checking_call(lowering *l, const tn_node *const *bindings, uint32_t n)
     const tn_expr *gv = tn_builder_add_function(l->b, func, "check_shapes");
     const tn_type *nothing = tn_ty_tuple_of(ctx, (tn_list){0});
     const tn_expr *call = tn_call_of(ctx, gv, vars, NULL, (tn_list){0}, nothing);
-    return tn_binding(ctx, tn_var_new(ctx, "_", nothing), call);
+    return tn_var_binding_of(ctx, tn_var_new(ctx, "_", nothing), call);
 }
 
 static const tn_node *
@@ -118,7 +118,7 @@ each_block(tn_rewriter *r, const tn_node *n)
         else
             TNB_PUSH(tn_scratch(r->ctx), out, block->bindings.at[end++]);
     }
-    return any ? tn_binding_block(r->ctx, tn_list_of(r->ctx, out.at, out.n), false) : NULL;
+    return any ? tn_binding_block_of(r->ctx, tn_list_of(r->ctx, out.at, out.n), false) : NULL;
 }
 
 /* Bindings other than assertions stay as they are: none is visited unless it has sequences of its own. */

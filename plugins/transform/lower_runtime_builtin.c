@@ -120,7 +120,7 @@ lower(tn_rewriter *r, const tn_node *n)
         return lower_invoke_closure(ctx, c);
     case TN_STRUCTURAL_memory_alloc_storage: /* size, device, scope, dtype */
         return vm_op(ctx, "relax.vm.alloc_storage",
-                     tn_listv(ctx, c->args.at[0], c->args.at[1], tn_dtype_value(ctx, TNB_U8),
+                     tn_listv(ctx, c->args.at[0], c->args.at[1], tn_dtype_imm_of(ctx, TNB_U8),
                               c->args.at[2], NULL),
                      n->type);
     case TN_STRUCTURAL_memory_alloc_tensor:

@@ -242,13 +242,13 @@ inline_composite(tn_rewriter *r, const tn_node *n)
                 tn_fresh_copy(s->ctx, group_without_attr(s->ctx, f, "Primitive"), NULL);
             local = tn_var_new(s->ctx, "local_func", inner->type);
             tnb_ptrmap_set(&s->of, f, local);
-            TNB_PUSH(s->arena, out, tn_binding(s->ctx, local, inner));
+            TNB_PUSH(s->arena, out, tn_var_binding_of(s->ctx, local, inner));
         }
         const tn_expr *call =
             tn_call_of(s->ctx, local, c->args, NULL, (tn_list){0}, vb->value->type);
-        TNB_PUSH(s->arena, out, tn_binding(s->ctx, vb->var, call));
+        TNB_PUSH(s->arena, out, tn_var_binding_of(s->ctx, vb->var, call));
     }
-    return tn_binding_block(s->ctx, tn_list_of(s->ctx, out.at, out.n), false);
+    return tn_binding_block_of(s->ctx, tn_list_of(s->ctx, out.at, out.n), false);
 }
 
 /* Dataflow variables of the function's own block become ordinary ones. */

@@ -134,14 +134,14 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
     tn_list outputs = used_later(w, p, r, &bound);
     for (uint32_t i = 0; i < outputs.n; i++)
         types = tn_list_append(ctx, types, outputs.at[i]->type);
-    const tn_node *block = tn_binding_block(ctx, inside, false);
+    const tn_node *block = tn_binding_block_of(ctx, inside, false);
     const tn_type *type = tn_ty_tuple_of(ctx, types);
     const tn_expr *result = tn_var_new(ctx, "gv", type);
-    const tn_node *last = tn_binding(ctx, result, tn_tuple_of(ctx, outputs));
+    const tn_node *last = tn_var_binding_of(ctx, result, tn_tuple_of(ctx, outputs));
     block =
-        tn_binding_block(ctx,
-                         tn_list_append(ctx, ((const tn_bindings_block *)block)->bindings, last),
-                         false);
+        tn_binding_block_of(ctx,
+                            tn_list_append(ctx, ((const tn_bindings_block *)block)->bindings, last),
+                            false);
     const tn_expr *seq =
         tn_seq_expr_of(ctx, (tn_list){&block, 1}, outputs.n ? result : tn_tuple_of(ctx, outputs));
     if (tn_is_error(seq))
@@ -157,7 +157,7 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
     if (symbols.n) {
         params = tn_list_append(ctx, params,
                                 tn_var_new(ctx, "shape_expr", tn_ty_shape_of(ctx, symbols)));
-        args = tn_list_append(ctx, args, tn_shape(ctx, symbols));
+        args = tn_list_append(ctx, args, tn_shape_expr_of(ctx, symbols));
     }
     const tn_node *attrs = tn_dictv(ctx, "relax.force_pure", tn_bool(ctx, true), NULL);
     const tn_node *f =
@@ -166,14 +166,15 @@ capture(rewriting *w, const cuda_graph_plan *p, const cuda_graph_region *r, tn_l
         tn_builder_add_function(w->b, f, tn_strf(ctx, "%s_cuda_graph_capture", p->name));
     tn_list call = tn_listv(ctx, gv, tn_tuple_of(ctx, args), tn_i64(ctx, w->next_index++), NULL);
     if (symbols.n)
-        call = tn_list_append(ctx, call, tn_shape(ctx, symbols));
+        call = tn_list_append(ctx, call, tn_shape_expr_of(ctx, symbols));
     const tn_expr *got =
         tn_emit(w->b, call_with_ctx(w, "vm.builtin.cuda_graph.run_or_capture", call, type), "gv");
     /* bound again in the order of their definitions */
     for (uint32_t k = 0; k < inside.n && !tn_is_error(got); k++)
         for (uint32_t i = 0; i < outputs.n; i++)
             if (((const tn_var_binding *)inside.at[k])->var == outputs.at[i])
-                tn_emit_binding(w->b, tn_binding(ctx, outputs.at[i], tn_tuple_get_of(ctx, got, i)));
+                tn_emit_binding(w->b,
+                                tn_var_binding_of(ctx, outputs.at[i], tn_tuple_item(ctx, got, i)));
     return !tn_is_error(got);
 }
 
@@ -204,9 +205,9 @@ rewrite_function(rewriting *w, const cuda_graph_plan *p)
                                               tn_listv(w->ctx, w->alloc, tn_i64(w->ctx, 0), NULL),
                                               w->alloc_type),
                                 "gv");
-                tn_emit_binding(w->b, tn_binding(w->ctx, vb->var,
-                                                 tn_tuple_get_of(w->ctx, storages,
-                                                                 p->storages.at[k].slot)));
+                tn_emit_binding(w->b, tn_var_binding_of(w->ctx, vb->var,
+                                                        tn_tuple_item(w->ctx, storages,
+                                                                      p->storages.at[k].slot)));
                 moved = true;
             }
             if (r && i == r->last) { /* storages inside the region came before it */

@@ -161,7 +161,7 @@ as_reshape(rewriting *w, const tn_expr *value)
         !tnb_dtype_eq(tn_type_dtype(x->type), tn_type_dtype(value->type)) ||
         !tn_prove_equal(w->ctx, tn_product(w->ctx, in), tn_product(w->ctx, out)))
         return NULL;
-    return tn_call_opv(w->ctx, "relax.reshape", NULL, x, tn_shape(w->ctx, out), NULL);
+    return tn_call_opv(w->ctx, "relax.reshape", NULL, x, tn_shape_expr_of(w->ctx, out), NULL);
 }
 
 static const tn_node *
@@ -179,9 +179,10 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
                 ? as_reshape(w, vb->value)
                 : NULL;
         if (reshape && !tn_is_error(reshape))
-            bindings = tn_list_with(w->ctx, bindings, i, tn_binding(w->ctx, vb->var, reshape));
+            bindings =
+                tn_list_with(w->ctx, bindings, i, tn_var_binding_of(w->ctx, vb->var, reshape));
     }
-    return bindings.at == before ? NULL : tn_binding_block(w->ctx, bindings, true);
+    return bindings.at == before ? NULL : tn_binding_block_of(w->ctx, bindings, true);
 }
 
 static const tn_node *

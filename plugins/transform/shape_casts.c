@@ -25,7 +25,7 @@ typedef struct casting {
 static const tn_expr *
 new_var(casting *c, const char *name, const tn_type *type)
 {
-    return c->dataflow ? tn_dataflow_var(c->ctx, name, type) : tn_var_new(c->ctx, name, type);
+    return c->dataflow ? tn_dataflow_var_new(c->ctx, name, type) : tn_var_new(c->ctx, name, type);
 }
 
 /* ---- arguments of tensor programs ---- */
@@ -52,8 +52,8 @@ cast_to_buffer(casting *c, const tn_expr *arg, const tn_buffer *b)
             dims = tn_list_append(c->ctx, dims, tn_var_dtype(c->ctx, name, TNB_I64));
         }
     const tn_ty_tensor *own = tn_as_ty_tensor(arg->type);
-    const tn_type *to =
-        tn_ty_tensor_of(c->ctx, tn_shape(c->ctx, dims), b->dtype, -1, own ? own->vdevice : NULL);
+    const tn_type *to = tn_ty_tensor_of(c->ctx, tn_shape_expr_of(c->ctx, dims), b->dtype, -1,
+                                        own ? own->vdevice : NULL);
     const tn_expr *v = new_var(c, tn_is_var(arg) ? tn_var_name(arg) : "argument", to);
     TNB_PUSH(tn_scratch(c->ctx), c->out, tn_match_cast_of(c->ctx, v, arg, to));
     return v;
@@ -133,13 +133,13 @@ cast_binding(casting *c, const tn_node *binding)
     tn_ctx *ctx = c->ctx;
     if (f) {
         const tn_call *now = cast_program_call(c, call, f);
-        binding = now == call ? binding : tn_binding(ctx, vb->var, &now->base);
+        binding = now == call ? binding : tn_var_binding_of(ctx, vb->var, &now->base);
     } else if (call && is_declared(call) && can_be_wrong(call->base.type)) {
         const tn_type *any = tn_ty_any(ctx);
         const tn_expr *v = new_var(c, "result", any);
         const tn_expr *value =
             tn_call_of(ctx, call->op, call->args, call->attrs, tn_listv(ctx, any, NULL), any);
-        TNB_PUSH(tn_scratch(ctx), c->out, tn_binding(ctx, v, value));
+        TNB_PUSH(tn_scratch(ctx), c->out, tn_var_binding_of(ctx, v, value));
         binding = tn_match_cast_of(ctx, vb->var, v, call->base.type);
     }
     TNB_PUSH(tn_scratch(ctx), c->out, binding);
@@ -162,9 +162,9 @@ shape_casts_placed(tn_ctx *ctx, const tn_module *module, const tn_seq_expr *seq)
             changed |= c.out.at[c.out.n - 1] != bindings.at[i];
         }
         if (changed)
-            blocks =
-                tn_list_with(ctx, blocks, b,
-                             tn_binding_block(ctx, tn_list_of(ctx, c.out.at, c.out.n), c.dataflow));
+            blocks = tn_list_with(ctx, blocks, b,
+                                  tn_binding_block_of(ctx, tn_list_of(ctx, c.out.at, c.out.n),
+                                                      c.dataflow));
     }
     return blocks.at == seq->blocks.at ? seq
                                        : tn_as_seq_expr(tn_seq_expr_of(ctx, blocks, seq->body));

@@ -22,7 +22,7 @@ put_block(tn_ctx *ctx, shape_bindings *bindings, bool dataflow, shape_bindings *
 {
     if (bindings->n)
         TNB_PUSH(tn_scratch(ctx), *blocks,
-                 tn_binding_block(ctx, tn_list_of(ctx, bindings->at, bindings->n), dataflow));
+                 tn_binding_block_of(ctx, tn_list_of(ctx, bindings->at, bindings->n), dataflow));
     bindings->n = 0;
 }
 

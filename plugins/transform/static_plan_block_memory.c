@@ -29,12 +29,12 @@ typedef struct rewriting {
 static void
 emit_storage(rewriting *w, memory_storage *s)
 {
-    const tn_expr *call =
-        tn_call_opv(w->ctx, "relax.memory.alloc_storage", NULL,
-                    tn_shape(w->ctx, tn_listv(w->ctx, s->size, NULL)), tn_i64(w->ctx, s->device),
-                    tn_string(w->ctx, s->scope), tn_dtype_value(w->ctx, s->dtype), NULL);
+    const tn_expr *call = tn_call_opv(w->ctx, "relax.memory.alloc_storage", NULL,
+                                      tn_shape_expr_of(w->ctx, tn_listv(w->ctx, s->size, NULL)),
+                                      tn_i64(w->ctx, s->device), tn_string(w->ctx, s->scope),
+                                      tn_dtype_imm_of(w->ctx, s->dtype), NULL);
     s->var = tn_var_new(w->ctx, "storage", call->type);
-    TNB_PUSH(tn_scratch(w->ctx), w->out, tn_binding(w->ctx, s->var, call));
+    TNB_PUSH(tn_scratch(w->ctx), w->out, tn_var_binding_of(w->ctx, s->var, call));
 }
 
 static const tn_node *
@@ -61,11 +61,11 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
             tn_call_opv(w->ctx, "relax.memory.alloc_tensor", NULL, t->storage->var,
                         tn_i64(w->ctx, t->offset), t->alloc->args.at[0], t->alloc->args.at[1],
                         t->alloc->args.at[2], NULL);
-        TNB_PUSH(tn_scratch(w->ctx), w->out, tn_binding(w->ctx, vb->var, call));
+        TNB_PUSH(tn_scratch(w->ctx), w->out, tn_var_binding_of(w->ctx, vb->var, call));
         tn_at(w->ctx, old);
     }
-    return any ? tn_binding_block(w->ctx, tn_list_of(w->ctx, w->out.at, w->out.n),
-                                  tn_is(n, TN_KIND_DATAFLOW_BLOCK))
+    return any ? tn_binding_block_of(w->ctx, tn_list_of(w->ctx, w->out.at, w->out.n),
+                                     tn_is(n, TN_KIND_DATAFLOW_BLOCK))
                : NULL;
 }
 

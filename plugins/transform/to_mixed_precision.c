@@ -178,7 +178,7 @@ collect(mixer *m, const tn_seq_expr *seq)
 static void
 push(mixer *m, const tn_expr *var, const tn_expr *value)
 {
-    TNB_PUSH(m->arena, m->out, tn_binding(m->ctx, var, value));
+    TNB_PUSH(m->arena, m->out, tn_var_binding_of(m->ctx, var, value));
 }
 
 static const tn_expr *
@@ -188,7 +188,7 @@ emit(mixer *m, const tn_expr *value)
         m->failed = true;
         return value;
     }
-    const tn_expr *var = tn_dataflow_var(m->ctx, "lv", value->type);
+    const tn_expr *var = tn_dataflow_var_new(m->ctx, "lv", value->type);
     push(m, var, value);
     return var;
 }
@@ -285,13 +285,13 @@ in_dtypes(mixer *m, const tn_expr *e, const wish *w)
         e = emit(m, e);
     if (tn_is(e->type, TN_KIND_TY_TENSOR))
         return tn_call_opv(m->ctx, "relax.astype",
-                           tn_dictv(m->ctx, "dtype", tn_dtype_value(m->ctx, wished(w)), NULL), e,
+                           tn_dictv(m->ctx, "dtype", tn_dtype_imm_of(m->ctx, wished(w)), NULL), e,
                            NULL);
     uint32_t n = tn_as_ty_tuple(e->type)->fields.n;
     const tn_node **fields = TNB_NEW_N(m->arena, const tn_node *, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         wish f = wish_field(w, i);
-        const tn_expr *field = t ? t->fields.at[i] : emit(m, tn_tuple_get_of(m->ctx, e, i));
+        const tn_expr *field = t ? t->fields.at[i] : emit(m, tn_tuple_item(m->ctx, e, i));
         const tn_expr *made = in_dtypes(m, field, &f);
         fields[i] = tn_is(made, TN_KIND_CALL) ? emit(m, made) : made;
     }
@@ -384,7 +384,7 @@ mix_call(mixer *m, const tn_expr *var, const tn_call *call)
     }
     const tn_node *attrs = call->attrs;
     if (policy == TN_MIXED_ALWAYS && tn_dict_get(attrs, "out_dtype"))
-        attrs = tn_dict_set(m->ctx, attrs, "out_dtype", tn_dtype_value(m->ctx, m->out_dtype));
+        attrs = tn_dict_set(m->ctx, attrs, "out_dtype", tn_dtype_imm_of(m->ctx, m->out_dtype));
     const tn_expr *value = TN_NODE(call);
     if (!same || attrs != call->attrs)
         value = tn_call_of(m->ctx, call->op, tn_list_of(m->ctx, args, call->args.n), attrs,
@@ -426,7 +426,7 @@ mix_binding(mixer *m, const tn_node *binding)
     } else if (get || tuple) {
         const tn_expr *of = now(m, tuple ? value : get->tuple);
         if (of != (tuple ? value : get->tuple))
-            value = tuple ? of : tn_tuple_get_of(m->ctx, of, get->index);
+            value = tuple ? of : tn_tuple_item(m->ctx, of, get->index);
         if (keeps_dtype(m, b->var))
             value = in_dtypes(m, value, &(wish){.like = b->var->type});
         bind(m, b->var, value);
@@ -462,7 +462,7 @@ mix_block(mixer *m, const tn_node *block)
         if (b && tn_is(b->var, TN_KIND_VAR))
             tnb_ptrmap_set(&m->renamed, b->var, b->var);
     }
-    return tn_binding_block(m->ctx, tn_list_of(m->ctx, m->out.at, m->out.n), true);
+    return tn_binding_block_of(m->ctx, tn_list_of(m->ctx, m->out.at, m->out.n), true);
 }
 
 /* ---- functions ---- */
@@ -522,13 +522,13 @@ widened_params(mixer *m, const tn_seq_expr *seq, tn_list params, tnb_ptrmap *wid
         if (params.at[i] == own || !tnb_ptrmap_has(&used, own))
             continue;
         const tn_node *attrs =
-            tn_dictv(m->ctx, "dtype", tn_dtype_value(m->ctx, tn_type_dtype(own->type)), NULL);
+            tn_dictv(m->ctx, "dtype", tn_dtype_imm_of(m->ctx, tn_type_dtype(own->type)), NULL);
         const tn_expr *value = tn_call_opv(m->ctx, "relax.astype", attrs, params.at[i], NULL);
         const tn_expr *var = tn_var_new(m->ctx, tn_var_name(own), own->type);
         tnb_ptrmap_set(wide, own, var);
-        copies = tn_list_append(m->ctx, copies, tn_binding(m->ctx, var, value));
+        copies = tn_list_append(m->ctx, copies, tn_var_binding_of(m->ctx, var, value));
     }
-    return copies.n ? tn_binding_block(m->ctx, copies, false) : NULL;
+    return copies.n ? tn_binding_block_of(m->ctx, copies, false) : NULL;
 }
 
 typedef struct reference {
@@ -625,7 +625,7 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
         tnb_dtype was = tn_type_dtype(a->params.at[i]->type);
         if (tnb_dtype_eq(was, tn_type_dtype(args.at[i]->type)))
             continue;
-        const tn_node *attrs = tn_dictv(pc->ctx, "dtype", tn_dtype_value(pc->ctx, was), NULL);
+        const tn_node *attrs = tn_dictv(pc->ctx, "dtype", tn_dtype_imm_of(pc->ctx, was), NULL);
         const tn_expr *wide = tn_call_opv(pc->ctx, "relax.astype", attrs, b->params.at[i], NULL);
         args = tn_list_with(pc->ctx, args, i, transform_caller_bind(&c, wide));
         narrowed = true;

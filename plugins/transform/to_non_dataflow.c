@@ -34,7 +34,7 @@ static const tn_node *
 plain_block(tn_rewriter *r, const tn_node *n)
 {
     return tn_is(n, TN_KIND_DATAFLOW_BLOCK)
-               ? tn_binding_block(r->ctx, ((const tn_bindings_block *)n)->bindings, false)
+               ? tn_binding_block_of(r->ctx, ((const tn_bindings_block *)n)->bindings, false)
                : NULL;
 }
 

@@ -97,7 +97,7 @@ compute(tn_ctx *ctx, const tn_expr *value, tnb_dtype dtype, uint8_t elem[16])
     const tn_expr *param = tn_var_dtype(ctx, "p_value", (tnb_dtype){TNB_HANDLE, 64, 1});
     const tn_node *program =
         tn_prim_func_of(ctx, tn_listv(ctx, param, NULL), tn_listv(ctx, buffer, NULL),
-                        tn_store(ctx, buffer, value, (tn_list){0}), NULL, NULL);
+                        tn_buffer_store_of(ctx, buffer, value, (tn_list){0}), NULL, NULL);
     const tn_data *d =
         tn_is_error(program) ? NULL : tn_data_deferred(ctx, dtype, 0, NULL, program, NULL, 0, 0);
     const void *bytes = d ? tn_data_get(ctx, d) : NULL;

@@ -228,7 +228,7 @@ static const tn_expr *
 emit(lowering *l, const tn_expr *value, const char *name)
 {
     const tn_expr *v = tn_var_new(l->ctx, name, value->type);
-    TNB_PUSH(l->scratch, l->out, tn_binding(l->ctx, v, value));
+    TNB_PUSH(l->scratch, l->out, tn_var_binding_of(l->ctx, v, value));
     return v;
 }
 
@@ -367,13 +367,15 @@ emit_compute(lowering *l)
         tnb_ptrmap_init(&map, l->scratch);
         for (uint32_t k = 0; k < vars.n; k++) {
             uint32_t from = find_slot(l, vars.at[k]);
-            const tn_expr *load = tn_load(ctx, heap, tn_listv(ctx, tn_i64(ctx, from), NULL));
+            const tn_expr *load =
+                tn_buffer_load_of(ctx, heap, tn_listv(ctx, tn_i64(ctx, from), NULL));
             tnb_ptrmap_set(&map, vars.at[k], tn_cast_to(ctx, tn_dtype_of(vars.at[k]), load));
         }
         set_computed(l, i);
         const tn_expr *value = tn_subst(ctx, s->expr, &map);
         stmts = tn_list_append(ctx, stmts,
-                               tn_store(ctx, heap, value, tn_listv(ctx, tn_i64(ctx, i), NULL)));
+                               tn_buffer_store_of(ctx, heap, value,
+                                                  tn_listv(ctx, tn_i64(ctx, i), NULL)));
     }
     l->ready.n = 0;
     if (!stmts.n)
@@ -442,7 +444,7 @@ static const tn_expr *
 dtype_arg(lowering *l, tnb_dtype d)
 {
     return tnb_dtype_is_void(d) ? emit(l, tn_call_opv(l->ctx, "relax.null_value", NULL, NULL), "gv")
-                                : tn_dtype_value(l->ctx, d);
+                                : tn_dtype_imm_of(l->ctx, d);
 }
 
 static bool
@@ -458,7 +460,7 @@ field_of(lowering *l, const tn_expr *value, uint32_t i)
     if (tn_is(value, TN_KIND_TUPLE))
         return ((const tn_tuple *)value)->fields.at[i];
     if (tn_is(value->type, TN_KIND_TY_TUPLE))
-        return emit(l, tn_tuple_get_of(l->ctx, value, i), "field");
+        return emit(l, tn_tuple_item(l->ctx, value, i), "field");
     return emit(l,
                 tn_call_packed(l->ctx, "vm.builtin.tuple_getitem",
                                tn_listv(l->ctx, value, tn_i64(l->ctx, i), NULL), tn_ty_any(l->ctx)),
@@ -497,7 +499,7 @@ check_value(lowering *l, const tn_expr *value, const tn_type *t, bool is_weight,
     } else if (prim) {
         if (!is_known(l, value, t))
             emit_check(l, "vm.builtin.check_prim_value_info",
-                       tn_listv(ctx, value, tn_dtype_value(ctx, prim->dtype), err, NULL));
+                       tn_listv(ctx, value, tn_dtype_imm_of(ctx, prim->dtype), err, NULL));
         if (find_slot(l, value) != NO_SLOT) {
             match.dims = tn_listv(ctx, value, NULL);
             match.is_scalar = true;
@@ -616,7 +618,7 @@ lower_value(lowering *l, const tn_expr *v)
         const tn_expr *cond = lower_leaf(l, branch->cond);
         const tn_expr *yes = lower_branch(l, branch->then_branch),
                       *no = lower_branch(l, branch->else_branch);
-        return tn_if(l->ctx, cond, yes, no);
+        return tn_if_expr_of(l->ctx, cond, yes, no);
     }
     if (tn_is(v, TN_KIND_SHAPE_EXPR))
         return make_shape(l, (const tn_shape_expr *)v);
@@ -660,7 +662,7 @@ lower_sequence(lowering *l, const tn_seq_expr *seq)
                 const tn_expr *value = lower_value(l, vb->value);
                 note_packed(l, vb);
                 TNB_PUSH(l->scratch, l->out,
-                         value == vb->value ? binding : tn_binding(l->ctx, vb->var, value));
+                         value == vb->value ? binding : tn_var_binding_of(l->ctx, vb->var, value));
                 if (tn_is_scalar(vb->var) && find_slot(l, vb->var) != NO_SLOT) {
                     todo match = {.value = vb->var,
                                   .dims = tn_listv(l->ctx, vb->var, NULL),
@@ -675,16 +677,16 @@ lower_sequence(lowering *l, const tn_seq_expr *seq)
         if (b + 1 < seq->blocks.n) {
             blocks =
                 tn_list_append(l->ctx, blocks,
-                               tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
-                                                false));
+                               tn_binding_block_of(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                                                   false));
             l->out.n = 0;
         }
     }
     const tn_expr *body = lower_leaf(l, seq->body);
     if (l->out.n)
         blocks = tn_list_append(l->ctx, blocks,
-                                tn_binding_block(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
-                                                 false));
+                                tn_binding_block_of(l->ctx, tn_list_of(l->ctx, l->out.at, l->out.n),
+                                                    false));
     l->out.at = outer;
     l->out.n = outer_n;
     l->out.cap = outer_cap;
@@ -746,7 +748,7 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
     }
     run_todos(&l);
     l.trusted = true;
-    const tn_node *head = tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false);
+    const tn_node *head = tn_binding_block_of(ctx, tn_list_of(ctx, l.out.at, l.out.n), false);
     l.out.n = 0;
     const tn_expr *body = lower_sequence(&l, seq);
     if (l.failed || tn_is_error(body))
@@ -764,7 +766,7 @@ lower_function(const tn_pass_ctx *pc, tn_builder *b, const char *name, const tn_
         if (l.out.n)
             blocks =
                 tn_list_append(ctx, blocks,
-                               tn_binding_block(ctx, tn_list_of(ctx, l.out.at, l.out.n), false));
+                               tn_binding_block_of(ctx, tn_list_of(ctx, l.out.at, l.out.n), false));
     }
     return tn_function_of(ctx, fn->params, tn_seq_expr_of(ctx, blocks, lowered->body), fn->ret,
                           fn->pure, fn->attrs);

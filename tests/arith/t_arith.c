@@ -451,7 +451,7 @@ arithmetic_of_data_wraps(void **state)
             tn_buffer_new(ctx, "b", tn_list_of(ctx, (const tn_node *[]){tn_i64(ctx, 9)}, 1),
                           TNB_I32, NULL);
         for (int i = 0; i < 3; i++)
-            tn_arith_bind(a, env_var(&e, names[i], TNB_I32), tn_load(ctx, b, at));
+            tn_arith_bind(a, env_var(&e, names[i], TNB_I32), tn_buffer_load_of(ctx, b, at));
         tn_arith_range(a, env_var(&e, "i", TNB_I32), tn_int_imm_of(ctx, TNB_I32, 0),
                        tn_int_imm_of(ctx, TNB_I32, 12));
         const tn_expr *x = random_data(&e, &seed, 1 + round % 4);

@@ -51,7 +51,7 @@ drop_binding(tn_rewriter *r, const tn_node *n)
         if (tn_is_var(args.at[i]) &&
             tn_equal(k->ctx, args.at[i]->type, vb->var->type, true, NULL)) {
             k->made = true;
-            return tn_binding(k->ctx, vb->var, args.at[i]);
+            return tn_var_binding_of(k->ctx, vb->var, args.at[i]);
         }
     return NULL;
 }
@@ -82,7 +82,7 @@ wrong_broadcast(tn_rewriter *r, const tn_node *n)
             tn_list indices = tn_list_with(k->ctx, l->indices, i,
                                            tn_int_imm_of(k->ctx, tn_dtype_of(l->indices.at[i]), 0));
             k->made = true;
-            return tn_load(k->ctx, l->buffer, indices);
+            return tn_buffer_load_of(k->ctx, l->buffer, indices);
         }
     return NULL;
 }
@@ -104,7 +104,8 @@ lose_transpose(tn_rewriter *r, const tn_node *n)
     if (k->made || !c || !tn_type_dims(n->type, &dims))
         return NULL;
     k->made = true;
-    return tn_call_opv(k->ctx, "relax.reshape", NULL, c->args.at[0], tn_shape(k->ctx, dims), NULL);
+    return tn_call_opv(k->ctx, "relax.reshape", NULL, c->args.at[0], tn_shape_expr_of(k->ctx, dims),
+                       NULL);
 }
 
 static const tn_module *
@@ -142,9 +143,9 @@ shorten_loop(tn_rewriter *r, const tn_node *n)
     if (k->made || !f || tn_is_int_const(f->extent, 1))
         return NULL;
     k->made = true;
-    return tn_for(k->ctx, f->var, f->min,
-                  tn_sub(k->ctx, f->extent, tn_int_imm_of(k->ctx, tn_dtype_of(f->extent), 1)),
-                  (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, f->body);
+    return tn_for_of(k->ctx, f->var, f->min,
+                     tn_sub(k->ctx, f->extent, tn_int_imm_of(k->ctx, tn_dtype_of(f->extent), 1)),
+                     (tn_for_kind)f->for_kind, f->thread_tag, f->annotations, f->body);
 }
 
 static const tn_module *

@@ -52,7 +52,7 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
                                      (tn_list){0}, tn_ty_any(ctx));
     const tn_expr *gv = tn_var_new(ctx, "gv", call->type);
     const tn_node *block =
-        tn_binding_block(ctx, tn_listv(ctx, tn_binding(ctx, gv, call), NULL), false);
+        tn_binding_block_of(ctx, tn_listv(ctx, tn_var_binding_of(ctx, gv, call), NULL), false);
     const tn_expr *body = tn_seq_expr_of(ctx, tn_listv(ctx, block, NULL), gv);
     const tn_node *caller =
         tn_function_of(ctx, reversed(ctx, f->params), body, NULL, f->pure != 0, NULL);
@@ -94,7 +94,7 @@ add_caller(tn_ctx *ctx, tn_pass_side *side, tn_list params, tn_list args, const 
                                      (tn_list){0}, tn_ty_any(ctx));
     const tn_expr *gv = tn_var_new(ctx, "gv", call->type);
     const tn_node *block =
-        tn_binding_block(ctx, tn_listv(ctx, tn_binding(ctx, gv, call), NULL), false);
+        tn_binding_block_of(ctx, tn_listv(ctx, tn_var_binding_of(ctx, gv, call), NULL), false);
     const tn_expr *body = tn_seq_expr_of(ctx, tn_listv(ctx, block, NULL), result ? result : gv);
     const tn_node *caller = tn_function_of(ctx, params, body, NULL, true, NULL);
     if (tn_is_error(caller))

@@ -249,7 +249,7 @@ functions_erase_what_the_caller_cannot_know(void **state)
     const tn_expr *x = tn_var_new(ctx, "x", tn);
     const tn_expr *y = tn_var_new(ctx, "y", tm);
     const tn_node *b = tn_match_cast_of(ctx, y, x, tm);
-    const tn_node *block = tn_binding_block(ctx, (tn_list){&b, 1}, false);
+    const tn_node *block = tn_binding_block_of(ctx, (tn_list){&b, 1}, false);
     const tn_expr *f =
         tn_function_of(ctx, (tn_list){&x, 1}, tn_seq_expr_of(ctx, (tn_list){&block, 1}, y), NULL,
                        true, NULL);

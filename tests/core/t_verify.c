@@ -47,8 +47,8 @@ extents_are_not_negative(void **state)
     tn_ctx *ctx = *state;
     const tn_expr *x = tn_var_new(ctx, "x", vec(ctx, -2)),
                   *y = tn_var_new(ctx, "y", tn_ty_shape_rank(ctx, 1));
-    const tn_node *b = tn_binding(ctx, y, tn_call_opv(ctx, "shape_of", NULL, x, NULL));
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), y, true),
+    const tn_node *b = tn_var_binding_of(ctx, y, tn_call_opv(ctx, "shape_of", NULL, x, NULL));
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), y, true),
            "is negative");
 }
 
@@ -59,59 +59,60 @@ graph_rules(void **state)
     const tn_expr *x = tn_var_new(ctx, "x", vec(ctx, 4)),
                   *y = tn_var_new(ctx, "y", tn_ty_shape_rank(ctx, 1));
     const tn_expr *shape = tn_call_opv(ctx, "shape_of", NULL, x, NULL);
-    const tn_node *good = tn_binding(ctx, y, shape);
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&good, 1}, false), y, true),
+    const tn_node *good = tn_var_binding_of(ctx, y, shape);
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&good, 1}, false), y, true),
            NULL);
 
     const tn_expr *z = tn_var_new(ctx, "z", vec(ctx, 4));
-    const tn_node *b = tn_binding(ctx, y, tn_call_opv(ctx, "shape_of", NULL, z, NULL));
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), y, true),
+    const tn_node *b = tn_var_binding_of(ctx, y, tn_call_opv(ctx, "shape_of", NULL, z, NULL));
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), y, true),
            "variable 'z' is used, but not defined");
 
     const tn_node *twice[] = {good, good};
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){twice, 2}, false), y, true),
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){twice, 2}, false), y, true),
            "variable 'y' is defined twice");
 
     const tn_expr *nested = tn_call_opv(ctx, "builtin.stop_lift_params", NULL, shape, NULL);
     const tn_expr *t = tn_var_new(ctx, "t", nested->type);
-    b = tn_binding(ctx, t, nested);
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), t, true),
+    b = tn_var_binding_of(ctx, t, nested);
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), t, true),
            "an argument is a CALL");
 
-    b = tn_binding(ctx, tn_var_new(ctx, "w", tn_ty_tuple_of(ctx, (tn_list){0})),
-                   tn_call_opv(ctx, "print", NULL, x, NULL));
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, true),
+    b = tn_var_binding_of(ctx, tn_var_new(ctx, "w", tn_ty_tuple_of(ctx, (tn_list){0})),
+                          tn_call_opv(ctx, "print", NULL, x, NULL));
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), x, true),
            "a pure function contains an impure call (of relax.print)");
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, false), NULL);
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, true), x, false),
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), x, false),
+           NULL);
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, true), x, false),
            "in a dataflow block");
 
-    const tn_expr *d = tn_dataflow_var(ctx, "d", tn_ty_shape_rank(ctx, 1));
-    b = tn_binding(ctx, d, shape);
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, true), d, true),
+    const tn_expr *d = tn_dataflow_var_new(ctx, "d", tn_ty_shape_rank(ctx, 1));
+    b = tn_var_binding_of(ctx, d, shape);
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, true), d, true),
            "dataflow variable 'd' is used outside its block");
 
-    b = tn_binding(ctx, tn_var_new(ctx, "u", vec(ctx, 5)), x);
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, true),
+    b = tn_var_binding_of(ctx, tn_var_new(ctx, "u", vec(ctx, 5)), x);
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), x, true),
            "variable 'u' has type");
 
     const tn_expr *forced =
-        func(ctx, x, tn_binding_block(ctx, (tn_list){&good, 1}, false), y, false);
+        func(ctx, x, tn_binding_block_of(ctx, (tn_list){&good, 1}, false), y, false);
     expect(ctx, "f", tn_func_with_attr(ctx, forced, "relax.force_pure", tn_bool(ctx, true)),
            "relax.force_pure is set on a function that is not pure");
     expect(ctx, "f", tn_func_with_attr(ctx, forced, "global_symbol", tn_string(ctx, "g")),
            "global_symbol is 'g'");
 
-    b = tn_binding(ctx, tn_var_new(ctx, "c", tn_ty_any(ctx)),
-                   tn_call_of(ctx, tn_global_var_of(ctx, "nobody"), (tn_list){&x, 1}, NULL,
-                              (tn_list){0}, NULL));
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, false),
+    b = tn_var_binding_of(ctx, tn_var_new(ctx, "c", tn_ty_any(ctx)),
+                          tn_call_of(ctx, tn_global_var_of(ctx, "nobody"), (tn_list){&x, 1}, NULL,
+                                     (tn_list){0}, NULL));
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), x, false),
            "the module has no function 'nobody'");
 
     const tn_expr *k = tn_var_dtype(ctx, "k", TNB_I64);
-    b = tn_binding(ctx, tn_var_new(ctx, "s", tn_ty_shape_rank(ctx, 1)),
-                   tn_shape(ctx, (tn_list){&k, 1}));
-    expect(ctx, "f", func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, false), x, true),
+    b = tn_var_binding_of(ctx, tn_var_new(ctx, "s", tn_ty_shape_rank(ctx, 1)),
+                          tn_shape_expr_of(ctx, (tn_list){&k, 1}));
+    expect(ctx, "f", func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, false), x, true),
            "variable 'k' is used, but not defined");
 }
 
@@ -126,9 +127,10 @@ copy_program(tn_ctx *ctx)
                                tn_var_dtype(ctx, "b", TNB_DTYPE(TNB_HANDLE, 64))};
     const tn_expr *i = tn_var_dtype(ctx, "i", TNB_I64);
     const tn_stmt *body =
-        tn_for(ctx, i, tn_i64(ctx, 0), four, TN_FOR_SERIAL, NULL, NULL,
-               tn_store(ctx, buffers[1], tn_load(ctx, buffers[0], (tn_list){&i, 1}),
-                        (tn_list){&i, 1}));
+        tn_for_of(ctx, i, tn_i64(ctx, 0), four, TN_FOR_SERIAL, NULL, NULL,
+                  tn_buffer_store_of(ctx, buffers[1],
+                                     tn_buffer_load_of(ctx, buffers[0], (tn_list){&i, 1}),
+                                     (tn_list){&i, 1}));
     return tn_prim_func_of(ctx, (tn_list){params, 2}, (tn_list){buffers, 2}, body, NULL, NULL);
 }
 
@@ -137,10 +139,10 @@ expect_call(tn_ctx *ctx, const tn_type *in, const tn_type *out, uint32_t n_args,
 {
     const tn_expr *x = tn_var_new(ctx, "x", in), *y = tn_var_new(ctx, "y", out);
     const tn_node *args[] = {x, x};
-    const tn_node *b =
-        tn_binding(ctx, y,
-                   tn_call_tir(ctx, tn_global_var_of(ctx, "copy"), (tn_list){args, n_args}, out));
-    const tn_expr *f = func(ctx, x, tn_binding_block(ctx, (tn_list){&b, 1}, true), x, true);
+    const tn_node *b = tn_var_binding_of(ctx, y,
+                                         tn_call_tir(ctx, tn_global_var_of(ctx, "copy"),
+                                                     (tn_list){args, n_args}, out));
+    const tn_expr *f = func(ctx, x, tn_binding_block_of(ctx, (tn_list){&b, 1}, true), x, true);
     const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), "copy", copy_program(ctx));
     m = tn_module_set(ctx, m, "f", f);
     tnb_diags_clear(tn_diags(ctx));
@@ -182,17 +184,18 @@ tensor_rules(void **state)
     const tn_node *other = tn_buffer_new(ctx, "C", (tn_list){&four, 1}, TNB_F32, NULL);
     const tn_expr *i = tn_var_dtype(ctx, "i", TNB_I64), *one = tn_float_imm_of(ctx, TNB_F32, 1);
     expect(ctx, "f", copy_program(ctx), NULL);
-    expect(ctx, "f", with_body(ctx, a, tn_store(ctx, a, one, (tn_list){&i, 1})),
+    expect(ctx, "f", with_body(ctx, a, tn_buffer_store_of(ctx, a, one, (tn_list){&i, 1})),
            "variable 'i' is used, but not defined");
-    expect(ctx, "f", with_body(ctx, a, tn_store(ctx, other, one, (tn_list){&zero, 1})),
+    expect(ctx, "f", with_body(ctx, a, tn_buffer_store_of(ctx, other, one, (tn_list){&zero, 1})),
            "buffer 'C' is used, but not defined");
-    const tn_stmt *inner = tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
-                                  tn_store(ctx, a, one, (tn_list){&i, 1}));
+    const tn_stmt *inner = tn_for_of(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
+                                     tn_buffer_store_of(ctx, a, one, (tn_list){&i, 1}));
     expect(ctx, "f",
-           with_body(ctx, a, tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL, inner)),
+           with_body(ctx, a, tn_for_of(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL, inner)),
            "variable 'i' is defined again");
     /* a store of another dtype cannot be constructed, but a rewriter could leave one */
-    tn_buffer_store wrong = *tn_as_buffer_store(tn_store(ctx, a, one, (tn_list){&zero, 1}));
+    tn_buffer_store wrong =
+        *tn_as_buffer_store(tn_buffer_store_of(ctx, a, one, (tn_list){&zero, 1}));
     wrong.value = tn_float_imm_of(ctx, TNB_F16, 1);
     expect(ctx, "f", with_body(ctx, a, tn_rebuild(ctx, TN_KIND_BUFFER_STORE, &wrong, NULL)),
            "takes float32 here, the value is float16");
@@ -216,12 +219,12 @@ blocked(tn_ctx *ctx, bool direct, bool init_uses_reduce)
     const tn_node *block =
         tn_block_of(ctx, &(tn_block){.name = "b",
                                      .iters = {&iter, 1},
-                                     .init = tn_store(ctx, a, one,
-                                                      (tn_list){init_uses_reduce ? &vi : &zero, 1}),
-                                     .body = tn_store(ctx, a, one, (tn_list){&at, 1})});
+                                     .init = tn_buffer_store_of(
+                                         ctx, a, one, (tn_list){init_uses_reduce ? &vi : &zero, 1}),
+                                     .body = tn_buffer_store_of(ctx, a, one, (tn_list){&at, 1})});
     return with_body(ctx, a,
-                     tn_for(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
-                            tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block)));
+                     tn_for_of(ctx, i, zero, four, TN_FOR_SERIAL, NULL, NULL,
+                               tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block)));
 }
 
 static void

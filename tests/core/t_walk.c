@@ -10,7 +10,7 @@ program(tn_ctx *ctx, const char *names, int64_t constant)
     const tn_node *a = tn_buffer_new(ctx, names, (tn_list){&n, 1}, TNB_F32, NULL);
     const tn_node *b = tn_buffer_new(ctx, names, (tn_list){&n, 1}, TNB_F32, NULL);
     const tn_expr *i = tn_var_dtype(ctx, names, TNB_I64), *vi = tn_var_dtype(ctx, names, TNB_I64);
-    const tn_expr *x = tn_load(ctx, a, (tn_list){&vi, 1});
+    const tn_expr *x = tn_buffer_load_of(ctx, a, (tn_list){&vi, 1});
     const tn_expr *v =
         tn_raw_binary(ctx, TN_KIND_ADD, x, tn_float_imm_of(ctx, TNB_F32, (double)constant));
     const tn_node *iter =
@@ -22,9 +22,9 @@ program(tn_ctx *ctx, const char *names, int64_t constant)
                                      .iters = {&iter, 1},
                                      .reads = {&r, 1},
                                      .writes = {&w, 1},
-                                     .body = tn_store(ctx, b, v, (tn_list){&vi, 1})});
-    const tn_stmt *body = tn_for(ctx, i, tn_i64(ctx, 0), n, TN_FOR_SERIAL, NULL, NULL,
-                                 tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block));
+                                     .body = tn_buffer_store_of(ctx, b, v, (tn_list){&vi, 1})});
+    const tn_stmt *body = tn_for_of(ctx, i, tn_i64(ctx, 0), n, TN_FOR_SERIAL, NULL, NULL,
+                                    tn_block_realize_of(ctx, (tn_list){&i, 1}, NULL, block));
     const tn_node *params[] = {tn_var_dtype(ctx, "a", TNB_DTYPE(TNB_HANDLE, 64)),
                                tn_var_dtype(ctx, "b", TNB_DTYPE(TNB_HANDLE, 64))};
     const tn_node *buffers[] = {a, b};
@@ -188,8 +188,9 @@ removing_statements_removes_empty_loops(void **state)
     const tn_node *one = tn_i64(ctx, 4);
     const tn_node *b = tn_buffer_new(ctx, "b", (tn_list){&one, 1}, TNB_F32, NULL);
     const tn_expr *i = tn_var_dtype(ctx, "i", TNB_I64);
-    const tn_stmt *store = tn_store(ctx, b, tn_float_imm_of(ctx, TNB_F32, 0), (tn_list){&i, 1});
-    const tn_stmt *loop = tn_for(ctx, i, tn_i64(ctx, 0), one, TN_FOR_SERIAL, NULL, NULL, store);
+    const tn_stmt *store =
+        tn_buffer_store_of(ctx, b, tn_float_imm_of(ctx, TNB_F32, 0), (tn_list){&i, 1});
+    const tn_stmt *loop = tn_for_of(ctx, i, tn_i64(ctx, 0), one, TN_FOR_SERIAL, NULL, NULL, store);
     const tn_stmt *rest = tn_evaluate_of(ctx, tn_i32(ctx, 7));
     tn_rewriter r = {.ctx = ctx, .post = drop_stores};
     assert_ptr_equal(tn_rewrite(&r, tn_seqv(ctx, loop, rest, NULL)), rest);
@@ -200,7 +201,7 @@ static const tn_node *
 to_plain(tn_rewriter *r, const tn_node *n)
 {
     return tn_is(n, TN_KIND_DATAFLOW_BLOCK)
-               ? tn_binding_block(r->ctx, ((const tn_bindings_block *)n)->bindings, false)
+               ? tn_binding_block_of(r->ctx, ((const tn_bindings_block *)n)->bindings, false)
                : NULL;
 }
 
@@ -213,8 +214,8 @@ neighbouring_ordinary_blocks_are_one(void **state)
     const tn_expr *v = x;
     for (int i = 0; i < 3; i++) {
         const tn_expr *next = tn_var_new(ctx, "v", tn_ty_any(ctx));
-        const tn_node *b = tn_binding(ctx, next, v);
-        blocks[i] = tn_binding_block(ctx, (tn_list){&b, 1}, i == 1);
+        const tn_node *b = tn_var_binding_of(ctx, next, v);
+        blocks[i] = tn_binding_block_of(ctx, (tn_list){&b, 1}, i == 1);
         v = next;
     }
     const tn_expr *seq = tn_seq_expr_of(ctx, (tn_list){blocks, 3}, v);
@@ -223,7 +224,7 @@ neighbouring_ordinary_blocks_are_one(void **state)
     const tn_seq_expr *now = tn_as_seq_expr(tn_rewrite(&r, seq));
     assert_int_equal(now->blocks.n, 1);
     assert_int_equal(((const tn_bindings_block *)now->blocks.at[0])->bindings.n, 3);
-    blocks[2] = tn_binding_block(ctx, (tn_list){0}, false);
+    blocks[2] = tn_binding_block_of(ctx, (tn_list){0}, false);
     seq = tn_seq_expr_of(ctx, (tn_list){blocks, 3}, x);
     assert_int_equal(((const tn_seq_expr *)seq)->blocks.n, 2);
 }

@@ -104,7 +104,7 @@ model_keep(model_graph *g, const tn_expr *call)
         return v;
     }
     for (uint32_t i = 0; i < tuple->fields.n && g->n < MODEL_VALUES; i++)
-        g->values[g->n++] = tn_emit(g->b, tn_tuple_get_of(g->ctx, v, i), "lv");
+        g->values[g->n++] = tn_emit(g->b, tn_tuple_item(g->ctx, v, i), "lv");
     return v;
 }
 

@@ -209,7 +209,7 @@ dense(model_graph *g, const tn_expr *x, int64_t n, bool bias)
 static const tn_expr *
 reshape(model_graph *g, const tn_expr *x, tn_list dims)
 {
-    return x ? model_op(g, "reshape", NULL, x, tn_shape(g->ctx, dims), NULL) : NULL;
+    return x ? model_op(g, "reshape", NULL, x, tn_shape_expr_of(g->ctx, dims), NULL) : NULL;
 }
 
 /* Squeeze and excitation: x times what two layers make of its channels' means. */
@@ -502,8 +502,8 @@ step_resize(model_graph *g)
         tn_dictv(g->ctx, "method", tn_string(g->ctx, method), "coordinate_transformation_mode",
                  tn_string(g->ctx, nearest ? "asymmetric" : CHOOSE(modes)), "rounding_method",
                  tn_string(g->ctx, nearest ? "floor" : "round"), NULL);
-    (void)model_op(g, "image.resize2d", a, x, tn_shape(g->ctx, tn_listv(g->ctx, nh, nw, NULL)),
-                   NULL);
+    (void)model_op(g, "image.resize2d", a, x,
+                   tn_shape_expr_of(g->ctx, tn_listv(g->ctx, nh, nw, NULL)), NULL);
 }
 
 /* ---- broadcasts ---- */
@@ -774,7 +774,7 @@ quantized(model_graph *g, const tn_expr *x, double step, bool sign)
     const tn_expr *zero = tn_scalar_constant(g->ctx, sign ? TNB_I8 : TNB_U8, sign ? 0 : 128);
     g->rounds = true;
     return model_op(g, "quantize",
-                    tn_dictv(g->ctx, "out_dtype", tn_dtype_value(g->ctx, sign ? TNB_I8 : TNB_U8),
+                    tn_dictv(g->ctx, "out_dtype", tn_dtype_imm_of(g->ctx, sign ? TNB_I8 : TNB_U8),
                              NULL),
                     x, tn_scalar_constant(g->ctx, TNB_F32, step), zero, NULL);
 }
@@ -833,8 +833,8 @@ step_convert(model_graph *g)
 {
     const tn_expr *x = model_value(g, 0);
     tnb_dtype other = tnb_dtype_eq(g->d, TNB_F32) ? TNB_F16 : TNB_F32;
-    x = x ? model_op(g, "astype", tn_dictv(g->ctx, "dtype", tn_dtype_value(g->ctx, other), NULL), x,
-                     NULL)
+    x = x ? model_op(g, "astype", tn_dictv(g->ctx, "dtype", tn_dtype_imm_of(g->ctx, other), NULL),
+                     x, NULL)
           : NULL;
     if (!x)
         return;

@@ -77,7 +77,7 @@ random_call(random_generator *g)
     if (!tn_is(last, TN_KIND_DATAFLOW_VAR))
         last = moderate(&f, last);
     const tn_expr *out = tn_var_new(g->ctx, "gv", last->type);
-    tn_emit_binding(f.b, tn_binding(g->ctx, out, last));
+    tn_emit_binding(f.b, tn_var_binding_of(g->ctx, out, last));
     tn_builder_end_block(f.b);
     const tn_expr *func = tn_builder_end_function(f.b, out, NULL, true, NULL);
     const tn_type *ret = tn_is_error(func) ? NULL : tn_as_function(func)->ret;
@@ -232,7 +232,7 @@ branch_body(random_generator *g, const tn_expr *like)
     const tn_expr *out = value_like(g, like);
     if (tn_is(out, TN_KIND_DATAFLOW_VAR)) {
         const tn_expr *gv = tn_var_new(g->ctx, "gv", out->type);
-        tn_emit_binding(g->b, tn_binding(g->ctx, gv, out));
+        tn_emit_binding(g->b, tn_var_binding_of(g->ctx, gv, out));
         out = gv;
     }
     g->depth--;
@@ -249,7 +249,7 @@ random_branch(random_generator *g)
     if (!cond)
         return;
     const tn_expr *a = branch_body(g, like), *b = branch_body(g, like);
-    random_keep(g, tn_if(g->ctx, cond, a, b));
+    random_keep(g, tn_if_expr_of(g->ctx, cond, a, b));
 }
 
 /* ---- loops ---- */
@@ -289,7 +289,9 @@ random_loop(random_generator *g)
     const tn_expr *yes = tn_builder_end_function(f.b, again, NULL, true, NULL);
     const tn_expr *no = tn_seq_expr_of(ctx, (tn_list){0}, p);
     const tn_expr *r =
-        tn_is_error(yes) ? yes : tn_emit(f.b, tn_if(ctx, more, tn_as_function(yes)->body, no), "r");
+        tn_is_error(yes)
+            ? yes
+            : tn_emit(f.b, tn_if_expr_of(ctx, more, tn_as_function(yes)->body, no), "r");
     tn_builder_end_block(f.b);
     const tn_expr *func = tn_builder_end_function(f.b, r, x->type, true, NULL);
     g->rnd = f.rnd;
@@ -326,6 +328,6 @@ random_local_function(random_generator *g)
     if (tn_is_error(f))
         return;
     const tn_expr *local = tn_var_new(g->ctx, "local", f->type);
-    tn_emit_binding(g->b, tn_binding(g->ctx, local, f));
+    tn_emit_binding(g->b, tn_var_binding_of(g->ctx, local, f));
     random_keep(g, tn_call_of(g->ctx, local, tn_listv(g->ctx, x, NULL), NULL, (tn_list){0}, NULL));
 }

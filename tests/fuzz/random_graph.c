@@ -96,7 +96,7 @@ random_keep(generator *g, const tn_expr *call)
     }
     for (uint32_t i = 0; i < tn_as_ty_tuple(v->type)->fields.n && g->n < MAX_VALUES; i++)
         if (random_chance(&g->rnd, 75))
-            g->values[g->n++] = tn_emit(g->b, tn_tuple_get_of(g->ctx, v, i), "lv");
+            g->values[g->n++] = tn_emit(g->b, tn_tuple_item(g->ctx, v, i), "lv");
     return v;
 }
 
@@ -222,7 +222,7 @@ reshape(generator *g)
         }
     }
     random_keep(g, tn_call_opv(g->ctx, "reshape", NULL, x,
-                               tn_shape(g->ctx, tn_list_of(g->ctx, out, n)), NULL));
+                               tn_shape_expr_of(g->ctx, tn_list_of(g->ctx, out, n)), NULL));
 }
 
 static void
@@ -240,7 +240,7 @@ widen(generator *g)
     for (uint32_t i = 0; i < dims.n; i++)
         out[i] = (int64_t)i == axis ? extent(g) : dims.at[i];
     random_keep(g, tn_call_opv(g->ctx, "broadcast_to", NULL, x,
-                               tn_shape(g->ctx, tn_list_of(g->ctx, out, dims.n)), NULL));
+                               tn_shape_expr_of(g->ctx, tn_list_of(g->ctx, out, dims.n)), NULL));
 }
 
 static void
@@ -402,7 +402,7 @@ convert(generator *g)
         x = random_keep(g, tn_call_opv(g->ctx, "tanh", NULL, x, NULL));
     if (x)
         random_keep(g, tn_call_opv(g->ctx, "astype",
-                                   tn_dictv(g->ctx, "dtype", tn_dtype_value(g->ctx, d), NULL), x,
+                                   tn_dictv(g->ctx, "dtype", tn_dtype_imm_of(g->ctx, d), NULL), x,
                                    NULL));
 }
 
@@ -439,11 +439,12 @@ rename_value(generator *g)
         return;
     if (random_chance(&g->rnd, 50)) {
         t = tn_emit(g->b, tn_tuple_of(g->ctx, tn_listv(g->ctx, random_value(g), x, NULL)), "lv");
-        x = tn_emit(g->b, tn_tuple_get_of(g->ctx, t, 1), "lv");
+        x = tn_emit(g->b, tn_tuple_item(g->ctx, t, 1), "lv");
     } else {
-        const tn_expr *v = tn_builder_in_dataflow(g->b) ? tn_dataflow_var(g->ctx, "alias", x->type)
-                                                        : tn_var_new(g->ctx, "alias", x->type);
-        tn_emit_binding(g->b, tn_binding(g->ctx, v, x));
+        const tn_expr *v = tn_builder_in_dataflow(g->b)
+                               ? tn_dataflow_var_new(g->ctx, "alias", x->type)
+                               : tn_var_new(g->ctx, "alias", x->type);
+        tn_emit_binding(g->b, tn_var_binding_of(g->ctx, v, x));
         x = v;
     }
     g->values[g->n++] = x;
@@ -511,7 +512,7 @@ add_block(generator *g, uint32_t n_steps)
     for (uint32_t i = 0; i < out; i++)
         if (tn_is(given[i], TN_KIND_DATAFLOW_VAR)) {
             const tn_expr *gv = tn_var_new(g->ctx, "gv", given[i]->type);
-            tn_emit_binding(g->b, tn_binding(g->ctx, gv, given[i]));
+            tn_emit_binding(g->b, tn_var_binding_of(g->ctx, gv, given[i]));
             given[i] = gv;
         }
     if (dataflow) /* what a dataflow block does not give out is not seen behind it */

@@ -407,9 +407,9 @@ one_of_many(tn_rewriter *r, const tn_node *n)
     const tn_expr *at = buffer == m->chosen ? m->choice : m->index;
     const tn_node *first = reg ? tn_range_of(ctx, at, tn_int_imm_of(ctx, tn_dtype_of(at), 1)) : at;
     tn_list idx = with_first(ctx, first, l ? l->indices : st ? st->indices : reg->ranges);
-    return l    ? tn_load(ctx, to, idx)
-           : st ? tn_store(ctx, to, st->value, idx)
-                : tn_region_of(ctx, to, idx);
+    return l    ? tn_buffer_load_of(ctx, to, idx)
+           : st ? tn_buffer_store_of(ctx, to, st->value, idx)
+                : tn_buffer_region_of(ctx, to, idx);
 }
 
 static const tn_node *
@@ -445,14 +445,15 @@ for_many(gpu_program *p, const tn_prim_func *f)
     for (uint32_t i = 0; i < allocs.n && !around; i++)
         allocs = tn_list_with(ctx, allocs, i, with_dimension(&m, allocs.at[i], n));
     const tn_stmt *loop =
-        tn_for(ctx, e, tn_i64(ctx, 0), n, TN_FOR_THREAD_BINDING, tag, NULL, root->body);
+        tn_for_of(ctx, e, tn_i64(ctx, 0), n, TN_FOR_THREAD_BINDING, tag, NULL, root->body);
     m.index = ve;
     m.own = around ? NULL : tn_as_for_loop(loop);
     if (choose) {
         m.chosen = f->buffers.at[gpu_below(f->buffers.n - 1)];
         m.choice =
             tn_floormod(ctx,
-                        tn_cast_to(ctx, TNB_I64, tn_load(ctx, which, tn_list_of(ctx, which_at, 1))),
+                        tn_cast_to(ctx, TNB_I64,
+                                   tn_buffer_load_of(ctx, which, tn_list_of(ctx, which_at, 1))),
                         n);
         params = with_first(ctx, tn_var_dtype(ctx, "p_which", TNB_DTYPE(TNB_HANDLE, 64)), params);
         buffers = with_first(ctx, which, buffers);
@@ -471,7 +472,7 @@ for_many(gpu_program *p, const tn_prim_func *f)
         b.body = tn_block_realize_of(ctx, tn_listv(ctx, e, NULL), NULL, tn_block_of(ctx, &o));
         b.allocs = (tn_list){0};
     }
-    b.body = tn_for(ctx, e, tn_i64(ctx, 0), n, TN_FOR_THREAD_BINDING, tag, NULL, b.body);
+    b.body = tn_for_of(ctx, e, tn_i64(ctx, 0), n, TN_FOR_THREAD_BINDING, tag, NULL, b.body);
     b.reads = b.writes = (tn_list){0};
     const tn_stmt *body = tn_block_realize_of(ctx, (tn_list){0}, NULL, tn_block_of(ctx, &b));
     return tn_prim_func_of(ctx, params, buffers, body, f->ret, f->attrs);

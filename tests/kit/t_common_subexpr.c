@@ -159,8 +159,8 @@ loop(place p, int depth)
     }
     if (p.n_vars < NAMES)
         p.vars[p.n_vars++] = i;
-    return tn_for(k.ctx, i, tn_i64(k.ctx, 0), turns, TN_FOR_SERIAL, NULL, NULL,
-                  statements(p, depth - 1));
+    return tn_for_of(k.ctx, i, tn_i64(k.ctx, 0), turns, TN_FOR_SERIAL, NULL, NULL,
+                     statements(p, depth - 1));
 }
 
 static const tn_stmt *
@@ -184,8 +184,10 @@ statement(place p, int depth)
     }
     tn_list at = index_of(&p);
     const tn_expr *more = tn_floormod(c, number(&p, 3), tn_i64(c, 7));
-    return tn_store(c, data,
-                    tn_add(c, tn_load(c, data, index_of(&p)), tn_cast_to(c, TNB_F32, more)), at);
+    return tn_buffer_store_of(c, data,
+                              tn_add(c, tn_buffer_load_of(c, data, index_of(&p)),
+                                     tn_cast_to(c, TNB_F32, more)),
+                              at);
 }
 
 static const tn_node *

@@ -462,8 +462,8 @@ at_zero(tn_rewriter *r, const tn_node *node)
     if (!st)
         return NULL;
     uint32_t last = st->indices.n - 1;
-    return tn_store(r->ctx, st->buffer, st->value,
-                    tn_list_with(r->ctx, st->indices, last, tn_i64(r->ctx, 0)));
+    return tn_buffer_store_of(r->ctx, st->buffer, st->value,
+                              tn_list_with(r->ctx, st->indices, last, tn_i64(r->ctx, 0)));
 }
 
 static const tn_node *

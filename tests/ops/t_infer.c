@@ -18,7 +18,7 @@
     tn_int_array(t->ctx, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 #define INT(v) tn_i64(t->ctx, v)
 #define STR(v) tn_string(t->ctx, v)
-#define DIMS(...) tn_shape(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
+#define DIMS(...) tn_shape_expr_of(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
 #define TUPLE(...) tn_tuple_of(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
 #define ARGS(...) \
     (const tn_expr *[]){__VA_ARGS__}, sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *)

@@ -25,7 +25,7 @@
 #define FLT(v) tn_float_imm_of(t->ctx, TNB_F32, v)
 #define STR(v) tn_string(t->ctx, v)
 #define TUPLE(...) tn_tuple_of(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
-#define DIMS(...) tn_shape(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
+#define DIMS(...) tn_shape_expr_of(t->ctx, tn_listv(t->ctx, __VA_ARGS__, NULL))
 #define CASE(op, attrs, ...)                              \
     check(t, op, attrs, (const tn_expr *[]){__VA_ARGS__}, \
           sizeof((const tn_expr *[]){__VA_ARGS__}) / sizeof(void *))
@@ -175,7 +175,7 @@ elementwise(tops *t)
     CASE("logical_not", NULL, BOOLS(3));
     CASE("bitwise_not", NULL, INT64(3));
     CASE("clip", NULL, F32(3), FLT(-1), FLT(1));
-    CASE("astype", ATTRS("dtype", tn_dtype_value(t->ctx, TNB_I32)), F32(3));
+    CASE("astype", ATTRS("dtype", tn_dtype_imm_of(t->ctx, TNB_I32)), F32(3));
     CASE("ewise_fma", NULL, F32(3), F32(3), F32(3));
     CASE("where", NULL, BOOLS(2, 1), F32(3), F32(2, 3));
     CASE("nn.prelu", ATTRS("axis", INT(1)), F32(2, 3), F32(3));

@@ -146,7 +146,7 @@ argument(draws *d, const char *words, uint32_t *rank)
         return chance(d, 15)   ? tn_var_new(ctx, "shape",
                                             tn_ty_shape_rank(ctx, chance(d, 50) ? -1 : (int64_t)n))
                : chance(d, 10) ? tn_var_new(ctx, "shape", tn_ty_shape_of(ctx, extents(d, n)))
-                               : tn_shape(ctx, extents(d, n));
+                               : tn_shape_expr_of(ctx, extents(d, n));
     }
     if (strstr(words, "scalar") && (!strstr(words, "tensor") || chance(d, 25)))
         return scalar(d, words);
@@ -199,7 +199,7 @@ value(draws *d, const tn_attr_schema *a)
     case TN_ATTR_STR:
         return text(d, a->allowed);
     case TN_ATTR_DTYPE:
-        return tn_dtype_value(ctx, any_dtype(d));
+        return tn_dtype_imm_of(ctx, any_dtype(d));
     case TN_ATTR_INTS:
         return ints(d);
     case TN_ATTR_EXPRS:

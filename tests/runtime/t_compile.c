@@ -99,7 +99,7 @@ from_runtime(tn_ctx *ctx, tnr_value v)
         const tn_node *dims[16];
         for (int32_t i = 0; i < v.u.shape->n; i++)
             dims[i] = tn_i64(ctx, v.u.shape->dims[i]);
-        return tn_shape(ctx, tn_list_of(ctx, dims, (uint32_t)v.u.shape->n));
+        return tn_shape_expr_of(ctx, tn_list_of(ctx, dims, (uint32_t)v.u.shape->n));
     }
     return v.tag == TNR_FLOAT ? tn_float_imm_of(ctx, TNB_F64, v.u.f) : tn_i64(ctx, v.u.i);
 }

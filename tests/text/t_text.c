@@ -704,7 +704,7 @@ json_values_come_back(void **state)
     tnb_err err;
     const tn_node *v = tn_value_from_json(ctx, text, strlen(text), &err);
     assert_non_null(v);
-    const tn_node *more = tn_dict_set(ctx, v, "d", tn_dtype_value(ctx, TNB_F16));
+    const tn_node *more = tn_dict_set(ctx, v, "d", tn_dtype_imm_of(ctx, TNB_F16));
     more = tn_dict_set(ctx, more, "e", tn_i32(ctx, -7));
     more = tn_dict_set(ctx, more, "f", tn_float_imm_of(ctx, TNB_F32, 0.1));
     more = tn_dict_set(ctx, more, "g", tn_float_imm_of(ctx, TNB_F64, -__builtin_inf()));

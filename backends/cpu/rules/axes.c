@@ -200,7 +200,7 @@ cpu_axes_find(cpu_axes *a, tn_ctx *ctx, const tnk_item *block)
         return false;
     st = tn_as_buffer_store(tn_subst(ctx, TN_NODE(st), &map));
     st = tn_as_buffer_store(
-        tn_store(ctx, st->buffer, tn_simplify(a->arith, st->value), st->indices));
+        tn_buffer_store_of(ctx, st->buffer, tn_simplify(a->arith, st->value), st->indices));
     a->store = st;
     look l = {.a = a};
     tn_walk(st->value, 0, find_loads, NULL, &l);

@@ -41,7 +41,8 @@ store_of_last(tn_rewriter *r, const tn_node *n)
         tnb_ptrmap_set(&map, f->store->indices.at[i], st->indices.at[i]);
     f->value = st->value;
     tn_rewriter inner = {.ctx = f->ctx, .user = f, .pre = value_for_load, .map = &map};
-    return tn_store(f->ctx, f->store->buffer, tn_rewrite(&inner, f->store->value), st->indices);
+    return tn_buffer_store_of(f->ctx, f->store->buffer, tn_rewrite(&inner, f->store->value),
+                              st->indices);
 }
 
 /* The nest's block with other stores has other regions. */

@@ -18,7 +18,7 @@ const tn_stmt *
 cpu_nest_loop(cpu_gemm *g, const tn_expr *var, const tn_expr *extent, tn_for_kind kind,
               const tn_stmt *body)
 {
-    return tn_for(g->ctx, var, tn_i64(g->ctx, 0), extent, kind, NULL, NULL, body);
+    return tn_for_of(g->ctx, var, tn_i64(g->ctx, 0), extent, kind, NULL, NULL, body);
 }
 
 /* A block with spatial iterators `vars` (the one at `opaque` an opaque one), reading and writing
@@ -182,8 +182,8 @@ pack_panels(nest *n)
     vars[v] = vj, extents[v] = tn_i64(ctx, nr);
     values[v++] = tn_add(ctx, tn_muli(ctx, jv, g->lanes), ji);
     place[g->n] = tn_add(ctx, start(g, vt, nr, g->N, tn_i64(ctx, g->N)), vj);
-    const tn_stmt *s =
-        tn_store(ctx, r->panels, cpu_nest_at(g, g->right, place, vk), tn_list_of(ctx, vars, v));
+    const tn_stmt *s = tn_buffer_store_of(ctx, r->panels, cpu_nest_at(g, g->right, place, vk),
+                                          tn_list_of(ctx, vars, v));
     s = block(g, "pack", tn_list_of(ctx, vars, v), tn_list_of(ctx, extents, v),
               tn_list_of(ctx, values, v), -1, NULL, (tn_list){0}, s);
     s = cpu_nest_loop(g, jv, tn_i64(ctx, g->nv), TN_FOR_UNROLLED,
@@ -254,7 +254,8 @@ copy_left(nest *n)
     for (uint32_t i = 0; i < v; i++)
         loops[i] = cpu_nest_var(g, "i");
     tn_list all = tn_list_of(ctx, vars, v);
-    const tn_stmt *s = tn_store(ctx, l->panels, cpu_nest_at(g, g->left, place, vars[v - 1]), all);
+    const tn_stmt *s =
+        tn_buffer_store_of(ctx, l->panels, cpu_nest_at(g, g->left, place, vars[v - 1]), all);
     if (g->K % g->lanes == 0) {
         const tn_expr *o = cpu_nest_var(g, "k"), *values[GEMM_MAX_RANK + 2];
         memcpy(values, loops, sizeof values);
@@ -294,7 +295,7 @@ pack_left(nest *n)
     for (uint32_t d = 0; d < v; d++)
         loops[d] = cpu_nest_var(g, "i");
     tn_list all = tn_list_of(ctx, vars, v);
-    const tn_stmt *s = tn_store(ctx, l->panels, cpu_nest_at(g, g->left, place, k), all);
+    const tn_stmt *s = tn_buffer_store_of(ctx, l->panels, cpu_nest_at(g, g->left, place, k), all);
     s = block(g, "pack_rows", all, tn_list_of(ctx, extents, v), tn_list_of(ctx, loops, v), -1, NULL,
               (tn_list){0}, s);
     s = cpu_nest_loop(g, loops[v - 1], extents[v - 1], TN_FOR_UNROLLED, s);
@@ -331,13 +332,13 @@ number(nest *n, const tn_expr *i, const tn_expr *j)
 static const tn_expr *
 sum_at(nest *n, const tn_expr *i, const tn_expr *j)
 {
-    return tn_load(n->g->ctx, n->acc, tn_listv(n->g->ctx, number(n, i, j), NULL));
+    return tn_buffer_load_of(n->g->ctx, n->acc, tn_listv(n->g->ctx, number(n, i, j), NULL));
 }
 
 static const tn_stmt *
 set_sum(nest *n, const tn_expr *i, const tn_expr *j, const tn_expr *value)
 {
-    return tn_store(n->g->ctx, n->acc, value, tn_listv(n->g->ctx, number(n, i, j), NULL));
+    return tn_buffer_store_of(n->g->ctx, n->acc, value, tn_listv(n->g->ctx, number(n, i, j), NULL));
 }
 
 static const tn_stmt *
@@ -350,15 +351,15 @@ static const tn_stmt *
 take_up(nest *n, const tn_expr *i, const tn_expr *j)
 {
     return set_sum(n, i, j,
-                   tn_load(n->g->ctx, n->partial,
-                           tn_listv(n->g->ctx, n->slot, number(n, i, j), NULL)));
+                   tn_buffer_load_of(n->g->ctx, n->partial,
+                                     tn_listv(n->g->ctx, n->slot, number(n, i, j), NULL)));
 }
 
 static const tn_stmt *
 put_down(nest *n, const tn_expr *i, const tn_expr *j)
 {
-    return tn_store(n->g->ctx, n->partial, sum_at(n, i, j),
-                    tn_listv(n->g->ctx, n->slot, number(n, i, j), NULL));
+    return tn_buffer_store_of(n->g->ctx, n->partial, sum_at(n, i, j),
+                              tn_listv(n->g->ctx, n->slot, number(n, i, j), NULL));
 }
 
 static void
@@ -385,7 +386,7 @@ read_left(nest *n, const tn_expr *const *place, const tn_expr *row)
     idx[l->n] = g->pack_left ? n->left_panel : place[g->m];
     idx[l->n + 1] = n->k;
     idx[l->n + 2] = row;
-    return tn_load(g->ctx, l->panels, tn_list_of(g->ctx, idx, l->n + 2 + g->pack_left));
+    return tn_buffer_load_of(g->ctx, l->panels, tn_list_of(g->ctx, idx, l->n + 2 + g->pack_left));
 }
 
 static const tn_expr *
@@ -401,7 +402,7 @@ read_right(nest *n, const tn_expr *const *place, const tn_expr *j)
     idx[r->n] = n->panel;
     idx[r->n + 1] = n->k;
     idx[r->n + 2] = j;
-    return tn_load(g->ctx, r->panels, tn_list_of(g->ctx, idx, r->n + 3));
+    return tn_buffer_load_of(g->ctx, r->panels, tn_list_of(g->ctx, idx, r->n + 3));
 }
 
 static const tn_stmt *
@@ -436,7 +437,7 @@ cpu_nest_result(nest *n, const tn_expr *i, const tn_expr *j)
     element_place(n, i, j, place);
     tn_list at = tn_list_of(ctx, place, g->rank);
     if (!g->last)
-        return tn_store(ctx, g->store->buffer, sum_at(n, i, j), at);
+        return tn_buffer_store_of(ctx, g->store->buffer, sum_at(n, i, j), at);
     const tn_buffer_store *st = tn_as_buffer_store(g->last->body);
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
@@ -444,7 +445,7 @@ cpu_nest_result(nest *n, const tn_expr *i, const tn_expr *j)
         tnb_ptrmap_set(&map, st->indices.at[d], place[d]);
     reader user = {g->store->buffer, sum_at(n, i, j)};
     tn_rewriter r = {.ctx = ctx, .user = &user, .pre = value_of_sum, .map = &map};
-    return tn_store(ctx, st->buffer, tn_rewrite(&r, st->value), at);
+    return tn_buffer_store_of(ctx, st->buffer, tn_rewrite(&r, st->value), at);
 }
 
 /* Asks for the line of the cache that a load reads. */

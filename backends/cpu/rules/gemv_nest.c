@@ -39,13 +39,13 @@ product_at(nest *n, const tn_expr *k, const tn_expr *j)
 static const tn_expr *
 element(cpu_gemm *g, const tn_node *buffer, const tn_expr *at)
 {
-    return tn_load(g->ctx, buffer, tn_listv(g->ctx, at, NULL));
+    return tn_buffer_load_of(g->ctx, buffer, tn_listv(g->ctx, at, NULL));
 }
 
 static const tn_stmt *
 set(cpu_gemm *g, const tn_node *buffer, const tn_expr *at, const tn_expr *value)
 {
-    return tn_store(g->ctx, buffer, value, tn_listv(g->ctx, at, NULL));
+    return tn_buffer_store_of(g->ctx, buffer, value, tn_listv(g->ctx, at, NULL));
 }
 
 static const tn_stmt *

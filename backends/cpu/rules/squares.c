@@ -66,13 +66,13 @@ cpu_square_set(const cpu_square *s, const tn_expr *row, const tn_expr *column, c
         value = tn_cast_to(s->ctx, s->dtype, value);
     else if (!tnb_dtype_eq(d, s->dtype))
         value = as_bits(s, s->dtype, value);
-    return tn_store(s->ctx, s->round[0], value, place(s, row, column));
+    return tn_buffer_store_of(s->ctx, s->round[0], value, place(s, row, column));
 }
 
 const tn_expr *
 cpu_square_get(const cpu_square *s, const tn_expr *row, const tn_expr *column)
 {
-    return tn_load(s->ctx, s->round[s->rounds], place(s, row, column));
+    return tn_buffer_load_of(s->ctx, s->round[s->rounds], place(s, row, column));
 }
 
 const tn_expr *
@@ -98,10 +98,10 @@ mix(const cpu_square *s, uint32_t round, int64_t to, int64_t a, int64_t b, const
     const tn_expr *index[16];
     for (int64_t i = 0; i < s->lanes; i++)
         index[i] = tn_int_imm_of(s->ctx, TNB_I32, lanes[i]);
-    tn_list both = tn_listv(s->ctx, tn_load(s->ctx, s->round[round], vector(s, a)),
-                            tn_load(s->ctx, s->round[round], vector(s, b)), NULL);
+    tn_list both = tn_listv(s->ctx, tn_buffer_load_of(s->ctx, s->round[round], vector(s, a)),
+                            tn_buffer_load_of(s->ctx, s->round[round], vector(s, b)), NULL);
     const tn_expr *x = tn_shuffle_of(s->ctx, both, tn_list_of(s->ctx, index, (uint32_t)s->lanes));
-    return tn_store(s->ctx, s->round[round + 1], x, vector(s, to));
+    return tn_buffer_store_of(s->ctx, s->round[round + 1], x, vector(s, to));
 }
 
 const tn_stmt *

@@ -115,7 +115,7 @@ var(turn *t, const char *name)
 static const tn_stmt *
 loop(turn *t, const tn_expr *v, const tn_expr *extent, tn_for_kind kind, const tn_stmt *body)
 {
-    return tn_for(t->ctx, v, tn_i64(t->ctx, 0), extent, kind, NULL, NULL, body);
+    return tn_for_of(t->ctx, v, tn_i64(t->ctx, 0), extent, kind, NULL, NULL, body);
 }
 
 /* Where piece number `n` begins, of pieces of `piece` in `extent`: the last one is moved back to end with it. */
@@ -185,7 +185,7 @@ fetch(turn *t, const place *p, uint32_t load, const tn_expr *i)
     for (int64_t k = 0; k < (lines ? lines : 1) && k < 4; k++) {
         /* counted in elements of memory: the place may be in another row */
         *last = tn_addi(ctx, from, k * line);
-        const tn_expr *e = tn_load(ctx, l->buffer, tn_list_of(ctx, index, l->indices.n));
+        const tn_expr *e = tn_buffer_load_of(ctx, l->buffer, tn_list_of(ctx, index, l->indices.n));
         e = tn_intrin1(ctx, TN_INTRIN_address_of, e);
         s[n++] = tn_evaluate_of(ctx, tn_intrin1(ctx, TN_INTRIN_prefetch, e));
     }
@@ -208,8 +208,8 @@ turn_in(turn *t, const place *p, uint32_t k, bool fetches)
     load = loop(t, u, tn_i64(ctx, L), TN_FOR_UNROLLED,
                 loop(t, v, tn_i64(ctx, L), TN_FOR_VECTORIZED, load));
     const tn_expr *to = tn_add(ctx, tn_muli(ctx, tn_add(ctx, j, w), t->tx), tn_add(ctx, i, z));
-    const tn_stmt *store =
-        tn_store(ctx, t->tile[k], cpu_square_get(&t->square, w, z), tn_listv(ctx, to, NULL));
+    const tn_stmt *store = tn_buffer_store_of(ctx, t->tile[k], cpu_square_get(&t->square, w, z),
+                                              tn_listv(ctx, to, NULL));
     store = loop(t, w, tn_i64(ctx, L), TN_FOR_UNROLLED,
                  loop(t, z, tn_i64(ctx, L), TN_FOR_VECTORIZED, store));
     const tn_stmt *s = tn_seqv(ctx, load, cpu_square_turn(&t->square), store, NULL);
@@ -234,7 +234,8 @@ from_tile(tn_rewriter *r, const tn_node *n)
     for (uint32_t k = 0; n->kind == TN_KIND_BUFFER_LOAD && k < t->n_turned; k++)
         if (tn_equal(ctx, n, TN_NODE(t->a.load[t->turned[k]]), false, NULL))
             return cpu_square_value(&t->square,
-                                    tn_load(ctx, t->tile[k], tn_listv(ctx, s->from, NULL)),
+                                    tn_buffer_load_of(ctx, t->tile[k],
+                                                      tn_listv(ctx, s->from, NULL)),
                                     tn_dtype_of(n));
     return NULL;
 }
@@ -254,8 +255,8 @@ write_out(turn *t, const place *p)
                   **index = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, st->indices.n);
     for (uint32_t k = 0; k < st->indices.n; k++)
         index[k] = at(t, p, st->indices.at[k], j, i);
-    const tn_stmt *s =
-        tn_store(ctx, st->buffer, at(t, p, value, j, i), tn_list_of(ctx, index, st->indices.n));
+    const tn_stmt *s = tn_buffer_store_of(ctx, st->buffer, at(t, p, value, j, i),
+                                          tn_list_of(ctx, index, st->indices.n));
     s = loop(t, g, pieces(t, p->nx, L), TN_FOR_SERIAL,
              loop(t, v, tn_i64(ctx, L), TN_FOR_VECTORIZED, s));
     return loop(t, j, p->ny, TN_FOR_SERIAL, s);
@@ -320,7 +321,7 @@ parallel(turn *t, const tn_expr *const *digit, const tn_expr *const *count, uint
     body = tn_block_realize_of(ctx, tn_list_of(ctx, value, n), tn_bool(ctx, true),
                                tn_block_of(ctx, &b));
     const tn_node *notes = stream ? tn_dictv(ctx, "tenon.stream", tn_i64(ctx, 1), NULL) : NULL;
-    return tn_for(ctx, p, tn_i64(ctx, 0), total, TN_FOR_PARALLEL, NULL, notes, body);
+    return tn_for_of(ctx, p, tn_i64(ctx, 0), total, TN_FOR_PARALLEL, NULL, notes, body);
 }
 
 static const tn_node *
@@ -376,13 +377,13 @@ write_rows(turn *t)
         digit[g] = var(t, "at");
     for (uint32_t k = 0; k < st->indices.n; k++)
         index[k] = cpu_axes_at(&t->a, st->indices.at[k], digit);
-    const tn_stmt *s = tn_store(ctx, st->buffer, cpu_axes_at(&t->a, st->value, digit),
-                                tn_list_of(ctx, index, st->indices.n));
+    const tn_stmt *s = tn_buffer_store_of(ctx, st->buffer, cpu_axes_at(&t->a, st->value, digit),
+                                          tn_list_of(ctx, index, st->indices.n));
     int64_t lanes = cpu_lanes(t->vector_bytes, d), X = known(t->a.size[t->x]);
     while (X >= 0 && lanes > X && lanes > 1)
         lanes /= 2;
     const tn_node *notes = lanes > 1 ? tn_dictv(ctx, "tenon.wide", tn_i64(ctx, lanes), NULL) : NULL;
-    s = tn_for(ctx, digit[t->x], tn_i64(ctx, 0), t->a.size[t->x], TN_FOR_SERIAL, NULL, notes, s);
+    s = tn_for_of(ctx, digit[t->x], tn_i64(ctx, 0), t->a.size[t->x], TN_FOR_SERIAL, NULL, notes, s);
     return function(t, parallel(t, digit, t->a.size, t->x, s, (tn_list){0}, past_caches(t)));
 }
 

@@ -5,6 +5,16 @@
  * the error node after recording one diagnostic when operands are bad; an operand that is the error
  * node gives the error node silently. Types of expressions are inferred here, so a module under
  * construction is always typed.
+ *
+ * Names:
+ *     tn_KIND_of    a node of that kind of nodes.def, always: nothing is folded (tn_select_of, tn_if_stmt_of, tn_for_of). Operands
+ *                   are brought to the dtypes that the kind wants; a Seq and a SeqExpr come in their normal form.
+ *     tn_raw_...    likewise, of operands whose dtypes match already.
+ *     tn_X_new      an identity, which no other node equals (a variable, a buffer), or an object.
+ *     any other     what the language calls the operation: it matches dtypes and folds, and may give another kind of node (tn_add,
+ *                   tn_and, tn_cast_to, tn_tuple_item); or a short form for what is written often (tn_i64, tn_string, tn_seqv,
+ *                   tn_region_full).
+ * Functions that take no context read: tn_type_dims(type), tn_dict_int(dict, key).
  */
 #ifndef TENON_CORE_BUILD_H
 #define TENON_CORE_BUILD_H
@@ -33,12 +43,12 @@ tn_ty_tensor_of(tn_ctx *ctx, const tn_expr *shape, tnb_dtype d, int64_t ndim,
 /* Where a distributed tensor lies: takes the place of the virtual device. A GlobalInfo "placement" of
  * the mesh, a GlobalInfo "mesh" of a shape and device numbers, and upstream's text: "S[0], R". */
 TNB_EXPORT const tn_node *
-tn_mesh_of(tn_ctx *ctx, tn_list shape, tn_list devices);
+tn_mesh_new(tn_ctx *ctx, tn_list shape, tn_list devices);
 TNB_EXPORT const tn_node *
 tn_placement_new(tn_ctx *ctx, const tn_node *mesh, const char *spec);
 /* The text of a placement and its mesh (may be NULL); NULL: the node is none. */
 TNB_EXPORT const char *
-tn_placement_of(const tn_node *n);
+tn_placement_spec(const tn_node *n);
 TNB_EXPORT const tn_node *
 tn_placement_mesh(const tn_node *n);
 /* Shortcut: tensor with the extents `dims` (int64 scalar expressions). */
@@ -65,7 +75,7 @@ tn_var_new(tn_ctx *ctx, const char *name, const tn_type *type);
 TNB_EXPORT const tn_expr *
 tn_var_dtype(tn_ctx *ctx, const char *name, tnb_dtype d);
 TNB_EXPORT const tn_expr *
-tn_dataflow_var(tn_ctx *ctx, const char *name, const tn_type *type);
+tn_dataflow_var_new(tn_ctx *ctx, const char *name, const tn_type *type);
 /* Same kind and location as `var`, another type; the name is kept. */
 TNB_EXPORT const tn_expr *
 tn_var_retyped(tn_ctx *ctx, const tn_expr *var, const tn_type *type);
@@ -91,7 +101,7 @@ tn_max_value(tn_ctx *ctx, tnb_dtype d);
 TNB_EXPORT const tn_expr *
 tn_string(tn_ctx *ctx, const char *s);
 TNB_EXPORT const tn_expr *
-tn_dtype_value(tn_ctx *ctx, tnb_dtype d);
+tn_dtype_imm_of(tn_ctx *ctx, tnb_dtype d);
 TNB_EXPORT const tn_expr *
 tn_global_var_of(tn_ctx *ctx, const char *name);
 TNB_EXPORT const tn_expr *
@@ -175,7 +185,7 @@ tn_broadcast_of(tn_ctx *ctx, const tn_expr *v, int64_t lanes);
 TNB_EXPORT const tn_expr *
 tn_shuffle_of(tn_ctx *ctx, tn_list vectors, tn_list indices);
 TNB_EXPORT const tn_expr *
-tn_load(tn_ctx *ctx, const tn_node *buffer, tn_list indices);
+tn_buffer_load_of(tn_ctx *ctx, const tn_node *buffer, tn_list indices);
 /* A call of a scalar intrinsic, which may be a plugin's, by name without prefix ("exp", "tirx.exp" also taken): type by the
  * intrinsic's rule. Those of the core have ids: tn_intrin (expr.h). */
 TNB_EXPORT const tn_expr *
@@ -190,11 +200,11 @@ tn_constant_of(tn_ctx *ctx, const tn_data *d);
 TNB_EXPORT const tn_expr *
 tn_scalar_constant(tn_ctx *ctx, tnb_dtype d, double v); /* 0-d tensor */
 TNB_EXPORT const tn_expr *
-tn_shape(tn_ctx *ctx, tn_list values); /* int64 scalars */
+tn_shape_expr_of(tn_ctx *ctx, tn_list values); /* int64 scalars */
 TNB_EXPORT const tn_expr *
 tn_tuple_of(tn_ctx *ctx, tn_list fields);
 TNB_EXPORT const tn_expr *
-tn_tuple_get_of(tn_ctx *ctx, const tn_expr *t, int64_t index); /* folds on a Tuple */
+tn_tuple_item(tn_ctx *ctx, const tn_expr *t, int64_t index); /* folds on a Tuple */
 /* A call of an operator by name ("relax.add" or "add"): defaults filled in, type inferred. `attrs`:
  * Dict or NULL. */
 TNB_EXPORT const tn_expr *
@@ -215,18 +225,19 @@ tn_call_packed(tn_ctx *ctx, const char *name, tn_list args, const tn_type *ret);
 TNB_EXPORT const tn_expr *
 tn_op_ref_of(tn_ctx *ctx, const tn_op *op);
 TNB_EXPORT const tn_expr *
-tn_if(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch, const tn_expr *else_branch);
+tn_if_expr_of(tn_ctx *ctx, const tn_expr *cond, const tn_expr *then_branch,
+              const tn_expr *else_branch);
 /* Neighbouring ordinary blocks become one and empty ones go; dataflow blocks stay as they are. A
  * result that is a Var known to be empty becomes the empty tuple, as upstream's normal form has it.
  */
 TNB_EXPORT const tn_expr *
 tn_seq_expr_of(tn_ctx *ctx, tn_list blocks, const tn_expr *body);
 TNB_EXPORT const tn_node *
-tn_binding(tn_ctx *ctx, const tn_expr *var, const tn_expr *value);
+tn_var_binding_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *value);
 TNB_EXPORT const tn_node *
 tn_match_cast_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *value, const tn_type *to);
 TNB_EXPORT const tn_node *
-tn_binding_block(tn_ctx *ctx, tn_list bindings, bool dataflow);
+tn_binding_block_of(tn_ctx *ctx, tn_list bindings, bool dataflow);
 /* ret NULL: the body's type, with what the caller cannot know erased. */
 TNB_EXPORT const tn_expr *
 tn_function_of(tn_ctx *ctx, tn_list params, const tn_expr *body, const tn_type *ret, bool pure,
@@ -284,7 +295,7 @@ tn_buffer_of(tn_ctx *ctx, const tn_buffer *fields);
 TNB_EXPORT const tn_node *
 tn_range_of(tn_ctx *ctx, const tn_expr *min, const tn_expr *extent);
 TNB_EXPORT const tn_node *
-tn_region_of(tn_ctx *ctx, const tn_node *buffer, tn_list ranges);
+tn_buffer_region_of(tn_ctx *ctx, const tn_node *buffer, tn_list ranges);
 TNB_EXPORT const tn_node *
 tn_region_full(tn_ctx *ctx, const tn_node *buffer);
 TNB_EXPORT const tn_node *
@@ -295,8 +306,8 @@ TNB_EXPORT const tn_node *
 tn_iter_var_of(tn_ctx *ctx, const tn_node *dom, const tn_expr *var, tn_iter_kind kind,
                const char *tag);
 TNB_EXPORT const tn_stmt *
-tn_store(tn_ctx *ctx, const tn_node *buffer, const tn_expr *value,
-         tn_list indices); /* casts the value */
+tn_buffer_store_of(tn_ctx *ctx, const tn_node *buffer, const tn_expr *value,
+                   tn_list indices); /* casts the value */
 TNB_EXPORT const tn_stmt *
 tn_bind_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *value);
 TNB_EXPORT const tn_stmt *
@@ -304,8 +315,8 @@ tn_alloc_buffer_of(tn_ctx *ctx, const tn_node *buffer, const tn_node *annotation
 TNB_EXPORT const tn_stmt *
 tn_decl_buffer_of(tn_ctx *ctx, const tn_node *buffer);
 TNB_EXPORT const tn_stmt *
-tn_attr_of(tn_ctx *ctx, const tn_node *node, const char *key, const tn_expr *value,
-           const tn_stmt *body);
+tn_attr_stmt_of(tn_ctx *ctx, const tn_node *node, const char *key, const tn_expr *value,
+                const tn_stmt *body);
 TNB_EXPORT const tn_stmt *
 tn_assert_of(tn_ctx *ctx, const tn_expr *cond, const tn_node *message);
 TNB_EXPORT const tn_stmt *
@@ -319,8 +330,9 @@ tn_seqv(tn_ctx *ctx, ...) __attribute__((sentinel));
 TNB_EXPORT const tn_stmt *
 tn_if_stmt_of(tn_ctx *ctx, const tn_expr *cond, const tn_stmt *then_case, const tn_stmt *else_case);
 TNB_EXPORT const tn_stmt *
-tn_for(tn_ctx *ctx, const tn_expr *var, const tn_expr *min, const tn_expr *extent, tn_for_kind kind,
-       const char *thread_tag, const tn_node *annotations, const tn_stmt *body);
+tn_for_of(tn_ctx *ctx, const tn_expr *var, const tn_expr *min, const tn_expr *extent,
+          tn_for_kind kind, const char *thread_tag, const tn_node *annotations,
+          const tn_stmt *body);
 TNB_EXPORT const tn_stmt *
 tn_while_of(tn_ctx *ctx, const tn_expr *cond, const tn_stmt *body);
 /* Every field given (base ignored); lists are copied. */

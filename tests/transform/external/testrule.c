@@ -110,18 +110,20 @@ apply_perilous(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, v
     const tn_node *out = p->buffers.at[p->buffers.n - 1];
     const tn_expr *zero = tn_i64(ctx, 0), *far = tn_i64(ctx, (int64_t)1 << 40);
     tn_list first = tn_listv(ctx, zero, zero, NULL);
-    const tn_expr *value = tn_load(ctx, out, first), *one = tn_literal(ctx, TNB_F32, 1);
+    const tn_expr *value = tn_buffer_load_of(ctx, out, first), *one = tn_literal(ctx, TNB_F32, 1);
     switch (peril) {
     case HANGS:
         return with_statement(ctx, f,
                               tn_while_of(ctx, tn_bool(ctx, true),
-                                          tn_store(ctx, out, tn_add(ctx, value, one), first)));
+                                          tn_buffer_store_of(ctx, out, tn_add(ctx, value, one),
+                                                             first)));
     case CRASHES:
-        return with_statement(ctx, f, tn_store(ctx, out, one, tn_listv(ctx, far, zero, NULL)));
+        return with_statement(ctx, f,
+                              tn_buffer_store_of(ctx, out, one, tn_listv(ctx, far, zero, NULL)));
     case IS_WRONG:
-        return with_statement(ctx, f, tn_store(ctx, out, tn_add(ctx, value, one), first));
+        return with_statement(ctx, f, tn_buffer_store_of(ctx, out, tn_add(ctx, value, one), first));
     default:
-        return with_statement(ctx, f, tn_store(ctx, out, value, first));
+        return with_statement(ctx, f, tn_buffer_store_of(ctx, out, value, first));
     }
 }
 
