@@ -12,6 +12,7 @@ static const char prologue[] = "#define int64_t long long\n"
                                "#define uint64_t unsigned long long\n"
                                "#define int32_t int\n"
                                "#define uint32_t unsigned int\n"
+                               "#define int16_t short\n"
                                "#define uint16_t unsigned short\n"
                                "#define int8_t signed char\n"
                                "#define uint8_t unsigned char\n"
@@ -139,14 +140,7 @@ const tnk_dialect cuda_dialect = {
     .barrier = "__syncthreads();",
     .inline_ = "static __device__ __forceinline__",
     .threads = threads,
-    .int64 = "int64_t",
-    .uint64 = "uint64_t",
     .int32 = "int",
-    .uint32 = "uint32_t",
-    .int16 = "short",
-    .uint16 = "uint16_t",
-    .int8 = "int8_t",
-    .uint8 = "uint8_t",
     .nan32 = "__int_as_float(0x7fffffff)",
     .nan64 = "__longlong_as_double(0x7ff8000000000000ll)",
     .inf32 = "__int_as_float(0x7f800000)",

@@ -147,7 +147,6 @@ const tnk_dialect opencl_dialect = {
     .restrict_ = "restrict",
     .barrier = "barrier(CLK_LOCAL_MEM_FENCE);",
     .global_barrier = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
-    .inline_ = "static inline",
     .threads = threads,
     .int64 = "long",
     .uint64 = "ulong",

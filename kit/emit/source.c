@@ -13,6 +13,24 @@ release(void *p)
     tnb_buf_free(&s->last);
 }
 
+/* A dialect with what its table leaves to C. */
+static const tnk_dialect *
+whole(tn_ctx *ctx, const tnk_dialect *d)
+{
+    tnk_dialect *own = tnb_dup(tn_arena(ctx), d, sizeof *d);
+    const struct {
+        const char **name, *in_c;
+    } words[] = {
+        {&own->int64, "int64_t"},   {&own->uint64, "uint64_t"}, {&own->int32, "int32_t"},
+        {&own->uint32, "uint32_t"}, {&own->int16, "int16_t"},   {&own->uint16, "uint16_t"},
+        {&own->int8, "int8_t"},     {&own->uint8, "uint8_t"},   {&own->inline_, "static inline"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!*words[i].name)
+            *words[i].name = words[i].in_c;
+    return own;
+}
+
 tnk_source *
 tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
 {
@@ -20,7 +38,7 @@ tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
         return NULL;
     tnk_source *s = TNB_NEW(tn_arena(ctx), tnk_source);
     s->ctx = ctx;
-    s->d = d;
+    s->d = whole(ctx, d);
     tnb_strmap_init(&s->have, tn_arena(ctx));
     tnb_strmap_init(&s->used, tn_arena(ctx));
     tnb_strmap_init(&s->imported, tn_arena(ctx));

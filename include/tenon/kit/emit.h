@@ -69,12 +69,12 @@ typedef struct tnk_dialect {
     const char *barrier; /* statement for T.tvm_storage_sync("shared") */
     /* the barrier of kernels that read what they write; NULL: `barrier` orders global memory too */
     const char *global_barrier;
-    const char *inline_; /* of helper functions */
+    const char *inline_; /* of helper functions; NULL: "static inline" */
     /* spelling of thread indices: {"threadIdx.x", "get_local_id(0)", ...}; pairs, NULL-terminated;
      * may be NULL */
     const char *const *threads;
-    const char *int64, *uint64; /* C's names differ: "int64_t", "long", "long long" */
-    const char *int32, *uint32, *int16, *uint16, *int8, *uint8;
+    /* What integers are called; NULL: as C does, "int64_t", "uint8_t", which the prologue has then to define. */
+    const char *int64, *uint64, *int32, *uint32, *int16, *uint16, *int8, *uint8;
     const char *nan32, *nan64, *inf32,
         *inf64; /* literals; NULL: NAN and INFINITY, which the prologue may define */
     /* r->state, an int32_t in global memory, from 0 to 1 at once; what was there: for T.index_in (direct calling) */
