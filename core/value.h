@@ -34,7 +34,7 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
                 const tn_node *given);
 /* Whether the tensors among the arguments of an operator's call are what its schema accepts; false
  * after recording an error. */
-bool
+TNB_MUST_CHECK bool
 tn_check_accepts(tn_ctx *ctx, const tn_call *call);
 
 #endif

@@ -24,7 +24,7 @@ int_operand(const tnr_vm *vm, const struct frame *f, uint32_t o)
 }
 
 /* The value of an operand that is no register: a number, or a constant, which is made when first asked for. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_vm_scalar_or_constant(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out,
                           tnb_err *err);
 
@@ -42,7 +42,7 @@ operand(tnr_vm *vm, const struct frame *f, uint32_t o, tnr_value *out, tnb_err *
 tnb_status
 tnr_vm_wrong(tnr_value v, const char *want, tnb_err *err);
 /* The instruction LAUNCH in the top frame. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_vm_launch(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err);
 
 #endif

@@ -27,7 +27,7 @@ tnr_null_argument(const char *function, const char *argument, tnb_err *err);
             return tnr_null_argument(__func__, #pointer, err); \
     } while (0)
 /* TNB_INVALID for a tag that there is none of, and for an object that is NULL. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_check_value(tnr_value v, tnb_err *err);
 
 /* ---- devices ---- */
@@ -63,7 +63,7 @@ struct tnr_device {
     struct tnr_device *next;
 };
 /* Memory of at least `bytes` for the scope, for work in the order of `queue`; *capacity is what to give back. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_pool_get(tnr_device *dev, struct tnr_queue *queue, uint64_t bytes, const char *scope,
              void **mem, uint64_t *capacity, tnb_err *err);
 /* Takes the reference to the queue over. */
@@ -87,7 +87,7 @@ tnr_stream(const struct tnr_queue *q)
     return q ? q->stream : NULL;
 }
 /* *out NULL: the device has no streams. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_queue_new(tnr_device *dev, struct tnr_queue **out, tnb_err *err);
 struct tnr_queue *
 tnr_queue_retain(struct tnr_queue *q);
@@ -106,12 +106,12 @@ tnr_queue_release_locked(struct tnr_queue *q)
         tnr_queue_drop(q, true);
 }
 /* What is queued on `q` from now on waits for what was queued on `behind` until now. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_queue_wait(tnr_device *dev, struct tnr_queue *q, struct tnr_queue *behind, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_queue_wait_locked(tnr_device *dev, struct tnr_queue *q, struct tnr_queue *behind, tnb_err *err);
 /* TNB_UNSUPPORTED: WHAT while a graph is captured. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_capture_forbids(const char *what, tnb_err *err);
 /* To compare with; another thread may change it. */
 static inline const struct tnr_queue *
@@ -120,7 +120,7 @@ tnr_queue_of(const tnr_storage *s)
     return __atomic_load_n(&s->queue, __ATOMIC_RELAXED);
 }
 /* The storage is used in the order of `q` from now on, behind what used it until now. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_storage_adopt(tnr_storage *s, struct tnr_queue *q, tnb_err *err);
 /* Its queue, counted. */
 struct tnr_queue *
@@ -130,29 +130,29 @@ tnr_storage_queue(const tnr_storage *s)
 {
     return s->device->has_streams ? tnr_storage_retain_queue(s) : NULL;
 }
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_storage_new_on(tnr_device *dev, struct tnr_queue *q, uint64_t bytes, const char *scope,
                    tnr_value *out, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_tensor_new_on(tnr_device *dev, struct tnr_queue *q, const int64_t *shape, uint32_t ndim,
                   tnb_dtype dtype, tnr_value *out, tnb_err *err);
 /* As tnr_tensor_to, a copy in the order of `q`. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_tensor_to_on(tnr_tensor *t, tnr_device *dev, struct tnr_queue *q, tnr_value *out, tnb_err *err);
 /* Whether so many bytes may be copied from the tensor to the host, or back. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_check_copy(const tnr_tensor *t, uint64_t bytes, bool write, tnb_err *err);
 /* The device's own copy of a scope's name, "global" for NULL and ""; NULL without memory. */
 const char *
 tnr_device_scope(tnr_device *dev, const char *scope);
 /* Opens a driver's device outside of any runtime's list. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr_device **out,
                tnb_err *err);
 extern const tnr_driver tnr_host_driver;
 /* TNB_UNTRUSTED, with the reason, where code of artifacts may not run natively and the device does
  * that. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err);
 
 /* ---- the runtime ---- */
@@ -204,9 +204,9 @@ struct tnr_artifact {
     uint32_t n_functions;
 };
 /* TNB_IO where the file that is mapped was written or shortened since it was opened. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_artifact_unchanged(const tnr_artifact *a, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err *err);
 
 /* NULL with `err` set when no plugin offers it. */
@@ -281,26 +281,26 @@ struct tnr_vm {
     atomic_bool cancel;
     tnr_kernel_time *times;
 };
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err);
 
 /* ---- refusal.c: indices that came as data and are out of range ---- */
 /* Where a launch of a kernel that looks for them notes one. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_memory *out, tnb_err *err);
 /* After a launch: TNB_BOUNDS and a message if it noted one, as far as the host sees it already. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_refusal_after(tnr_vm *vm, uint32_t kernel, tnb_err *err);
 /* At the end of the outermost call: the same for all devices, else `st`. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_refusal_end(tnr_vm *vm, tnb_status st, tnb_err *err);
 void
 tnr_refusal_free(tnr_vm *vm);
 
 /* ---- graph.c: captured graphs ---- */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_graph_cached_alloc(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
 void
 tnr_graphs_free(tnr_vm *vm);
@@ -309,11 +309,11 @@ extern const tnr_packed tnr_builtins[];
 extern const uint32_t tnr_n_builtins;
 
 /* Truth of a condition; element of a one-element tensor as a number. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_value_truth(tnr_value v, bool *out, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_value_int(tnr_value v, int64_t *out, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 tnr_value_float(tnr_value v, double *out, tnb_err *err);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct cpu_needs {
     int vector_bytes;  /* width of a vector register */
 } cpu_needs;
 /* From a target's attributes; false after recording an error. */
-bool
+TNB_MUST_CHECK bool
 cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out);
 /* Fills a target's attributes from the machine: resolves mcpu "native". NULL after recording an error: a processor or a
  * feature is not known. */
@@ -112,7 +112,7 @@ cpu_panel_width(tn_ctx *ctx, const tn_target *target);
 extern const tnk_codegen cpu_codegen;
 /* What the code generator does, with more options for the compiler (NULL-terminated; NULL: none).
  */
-tnb_status
+TNB_MUST_CHECK tnb_status
 cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more_flags,
           tnk_code *out);
 
@@ -126,10 +126,10 @@ typedef struct cpu_toolchain {
     const char *identity; /* what distinguishes it from another compiler */
 } cpu_toolchain;
 /* The compiler: attribute `cc`, $CC, or the first of cc, gcc, clang on PATH. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out);
 /* In produced.c. Whether this is a shared object of this machine that defines all kernels. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 cpu_produced_check(tnb_arena *a, const void *code, size_t n, const char *const *kernels,
                    uint32_t n_kernels, tnb_err *err);
 /* A program running in a folder; its standard error goes to a file there. */

@@ -9,7 +9,7 @@
 #define CPU_TILES_SYMBOL "tenon_cpu_tiles"
 
 /* Asks the system to let this process use tiles; again is no error. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 cpu_tiles_allow(tnb_err *err);
 /* All eight tiles have 16 rows of 64 bytes from now on, in this thread. */
 void

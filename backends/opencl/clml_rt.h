@@ -83,7 +83,7 @@ struct opencl_clml_api {
 /* An entry of the platform; NULL: it has none. */
 void *
 opencl_clml_entry(const struct opencl_device *d, const char *name);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_clml_load(struct opencl_device *d, struct opencl_clml_api *api, tnb_err *err);
 
 /* ---- modules ---- */
@@ -178,25 +178,25 @@ read_index(const json_t *o, const char *key, uint32_t n)
 
 /* ---- clml_ops.c ---- */
 /* Makes m->ops, and notes which tensors they use when. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_clml_make_ops(struct module *m, const json_t *list, tnb_err *err);
 
 /* ---- clml_memory.c ---- */
 /* Gives memory to all tensors that do not lie in an argument's. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_clml_plan_memory(struct module *m, tnb_err *err);
 /* Tells the descriptor set where tensors lie: those with memory of their own, or those of arguments. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_clml_update_set(struct module *m, bool arguments, tnb_err *err);
 void
 opencl_clml_free_memory(struct module *m);
 
 /* ---- clml_tuning.c ---- */
 /* Makes m->tuning where the settings name a file: from what the file has for this function, or empty. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_clml_load_tuning(struct module *m, tnb_err *err);
 /* Tunes the operations with the memory that the descriptor set has now, and writes the file. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_clml_tune(struct module *m, tnb_err *err);
 
 #endif

@@ -61,7 +61,7 @@ tnb_status
 opencl_fail(struct opencl_device *d, cl_int code, tnb_err *err, const char *fmt, ...)
     TNB_PRINTF(4, 5);
 /* TNB_DEVICE when the device was lost before. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_alive(struct opencl_device *d, tnb_err *err);
 /* "CL_OUT_OF_RESOURCES", or the number as text. */
 const char *
@@ -69,7 +69,7 @@ opencl_error_name(cl_int code, char number[16]);
 
 /* ---- probe.c ---- */
 /* The plugin's init: where its program opencl_probe lies. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_init(const char *folder, tnb_err *err);
 /* Asks the drivers in another process, once for the life of this one. False: asking ends or blocks
  * the process. *left: platforms that must be left alone for that reason, a bit each; then, and when
@@ -79,13 +79,13 @@ opencl_probe(uint64_t *left, tnb_err *why);
 
 /* ---- info.c ---- */
 /* Asks the device; `out->extensions` is the caller's, also on failure. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_info_read(cl_platform_id platform, cl_device_id id, struct opencl_info *out, tnb_err *err);
 bool
 opencl_has_extension(const struct opencl_info *info, const char *name);
 void
 opencl_describe(void *dev, char *out, size_t n);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 
 /* ---- clml_rt.c: part of builds with OPENCL_CLML ---- */
@@ -98,59 +98,59 @@ int
 opencl_clml_version(struct opencl_device *d);
 
 /* ---- memory.c ---- */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
 void
 opencl_free(void *dev, void *mem);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_copy_start(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
 
 /* ---- image.c ---- */
 /* An image by its scope: see the README. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_image_new(struct opencl_device *d, const char *scope, cl_mem *out, tnb_err *err);
 struct opencl_image {
     cl_mem mem;
     size_t width, height, layers, texel; /* texel: bytes of an element */
 };
 /* *is: whether `mem` is an image, which then is in *out. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_image_of(struct opencl_device *d, cl_mem mem, bool *is, struct opencl_image *out,
                 tnb_err *err);
 enum { OPENCL_FROM_HOST, OPENCL_TO_HOST, OPENCL_FROM_BUFFER, OPENCL_TO_BUFFER, OPENCL_ZEROS };
 /* Moves bytes [offset, offset + bytes) of the image, its rows and layers one behind the other, from
  * or to memory of the host or a buffer at `at`. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_image_move(struct opencl_device *d, cl_command_queue q, int kind,
                   const struct opencl_image *image, uint64_t offset, uint64_t bytes, void *host,
                   cl_mem buffer, uint64_t at, tnb_err *err);
 
 /* ---- queue.c ---- */
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_sync(void *dev, void *stream, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_queue_new(struct opencl_device *d, cl_command_queue *out, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_stream_new(void *dev, void **stream, tnb_err *err);
 void
 opencl_stream_free(void *dev, void *stream);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_event_new(void *dev, void **event, tnb_err *err);
 void
 opencl_event_free(void *dev, void *event);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_event_record(void *dev, void *event, void *stream, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_event_wait(void *dev, void *event, void *stream, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_event_done(void *dev, void *event, bool *done, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_event_sync(void *dev, void *event, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_event_seconds(void *dev, void *from, void *to, double *seconds, tnb_err *err);
 static inline cl_command_queue
 opencl_queue(const struct opencl_device *d, void *stream)
@@ -178,14 +178,14 @@ struct opencl_module {
     pthread_mutex_t lock; /* of the list */
     struct opencl_kernel *kernels;
 };
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_module_load(void *dev, const char *format, const void *code, size_t n, void **module,
                    tnb_err *err);
 void
 opencl_module_free(void *dev, void *module);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_err *err);
-tnb_status
+TNB_MUST_CHECK tnb_status
 opencl_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err);
 
 #endif

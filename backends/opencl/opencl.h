@@ -22,7 +22,7 @@ typedef struct opencl_limits {
 } opencl_limits;
 /* Whether the text of one kernel, or of helper functions, asks no more than that; local_bytes (may be NULL) gets what it
  * declares. False after recording an error at `func` that names the kernel, what was found and what is allowed. */
-bool
+TNB_MUST_CHECK bool
 opencl_verify(tn_ctx *ctx, const tn_node *func, const char *kernel, const char *text,
               const opencl_limits *limits, int64_t *local_bytes);
 

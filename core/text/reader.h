@@ -192,7 +192,7 @@ const value *
 rd_find(reader *r, const char *name);
 value
 rd_lookup(reader *r, const ast *e); /* an AST_NAME; an error with the nearest name if unknown */
-bool
+TNB_MUST_CHECK bool
 rd_enter(reader *r, const ast *e); /* one level deeper in nested IR; false after an error */
 void
 rd_leave(reader *r);
@@ -250,7 +250,7 @@ bool
 rd_dtype(reader *r, const ast *e, value v,
          tnb_dtype *out); /* "float32", T.float32, R.Prim's dtype */
 /* Items of a tuple or list; a lone value counts as one item if `lone`. False after an error. */
-bool
+TNB_MUST_CHECK bool
 rd_items(reader *r, const ast *e, value v, bool lone, const value **items, uint32_t *n);
 const tn_node *
 rd_dict(reader *r, const ast *e, value v); /* a Dict of attribute values */
@@ -286,7 +286,7 @@ bool
 rd_args_end(reader *r, call_args *a);
 
 /* All positional arguments from the next one on, as scalars. False after an error. */
-bool
+TNB_MUST_CHECK bool
 rd_scalars(reader *r, call_args *a, node_vec *out);
 
 /* ---- eval.c ---- */

@@ -55,7 +55,7 @@ driver_check_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *sectio
 const tn_target_kind *
 driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower);
 /* Lowers a tensor program and puts it behind the variant's kernels. False after recording an error. */
-bool
+TNB_MUST_CHECK bool
 driver_add_kernel(tn_ctx *ctx, struct driver_variant *v, const tnk_target *target,
                   const tn_target_kind *kind, const char *name, const tn_node *func);
 
@@ -64,7 +64,7 @@ driver_add_kernel(tn_ctx *ctx, struct driver_variant *v, const tnk_target *targe
 const char *
 driver_falls_back(const tn_node *func);
 /* The kernels of such functions, scheduled and lowered for their target. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 driver_fallback_kernels(tn_ctx *ctx, struct driver_variant *v, const tnk_compile_options *opt);
 
 /* ---- external.c ---- */
@@ -77,7 +77,7 @@ driver_without_meanings(tn_ctx *ctx, const tn_module *m);
 const char *const *
 driver_publics(tn_ctx *ctx, const tn_module *m, uint32_t *n);
 /* The artifact's metadata as JSON. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publics,
                 uint32_t n_publics, const struct driver_variant *variants, uint32_t n,
                 tnb_buf *out);

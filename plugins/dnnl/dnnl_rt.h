@@ -67,7 +67,7 @@ struct dnnl_module {
 };
 
 /* In dnnl_rt.c. Records what failed and gives its status; 0 is success. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 dnnl_check(const struct dnnl_module *m, dnnl_status_t s, tnb_err *err, const char *what);
 tnb_status
 dnnl_bad(const struct dnnl_module *m, tnb_err *err, const char *what);
@@ -84,7 +84,7 @@ int
 dnnl_ints(const json_t *list, int n, int64_t low, int64_t *out);
 
 /* In dnnl_build.c. A plan for the module's symbols. */
-tnb_status
+TNB_MUST_CHECK tnb_status
 dnnl_build(struct dnnl_module *m, struct dnnl_plan *p, tnb_err *err);
 
 #endif

@@ -30,7 +30,7 @@ interp_mem_new(interp *vm, uint64_t size, tn_loc loc);
 interp_mem *
 interp_mem_borrow(interp *vm, void *bytes, uint64_t size, bool readonly);
 /* Nothing of it counts as written any more. False after recording an error. */
-bool
+TNB_MUST_CHECK bool
 interp_mem_forget(interp *vm, interp_mem *m, tn_loc loc);
 void
 interp_mem_ref(interp_mem *m);
@@ -170,7 +170,7 @@ interp_call_func(interp *vm, const tn_module *m, const char *name, const tn_node
                  interp_val *const *args, uint32_t n, const interp_val *closure, tn_loc loc);
 /* Outputs of a call in destination-passing style get the value of the function that stands for what
  * is called. False after recording an error. */
-bool
+TNB_MUST_CHECK bool
 interp_copy_into(interp *vm, const interp_env *env, const tn_call *c, interp_val *dst,
                  const interp_val *src);
 /* A PrimFunc in destination-passing style on values; scalars of a last shape are passed one by one.

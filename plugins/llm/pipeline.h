@@ -66,7 +66,7 @@ typedef struct pipeline {
 } pipeline;
 
 /* Cuts a function with the attribute pipeline_parallel_stages. False after recording an error. */
-bool
+TNB_MUST_CHECK bool
 pipeline_cut(tn_ctx *ctx, const char *name, const tn_function *func, int64_t n_stages,
              pipeline *out);
 /* The value that a variable of the function stands for; NULL: a symbolic variable. */
@@ -87,7 +87,7 @@ pipeline_build_stage(pipeline *p, uint32_t k, const tn_expr *weights, tn_list *a
 
 /* Whether the stages of every function that dispatches to stages match. False after recording an
  * error that names the two places which disagree. */
-bool
+TNB_MUST_CHECK bool
 pipeline_check(tn_ctx *ctx, const tn_module *m);
 /* "FILE:LINE:COLUMN", or "an unknown place". */
 const char *

@@ -42,12 +42,12 @@ typedef struct onnx_demand {
 /* Replaces each of the `count` terms that is not plain, or that may be negative, by a name that is 0 or more at run time; a
  * negative one is an error there, as is a demand that does not hold. With a demand one term at least
  * gets a name, by which everything that uses it follows the check. False after an error. */
-bool
+TNB_MUST_CHECK bool
 onnx_bind(onnx_node *n, const tn_expr **e, uint32_t count, const onnx_demand *d);
 /* The terms of v as what its dtype holds. Sums, differences, products of terms of 32 bits are right modulo 2^32; an operator
  * for which the number itself counts (a quotient, an order, a wider dtype, an extent) calls this: a term that may not fit is
  * checked at run time, once in a function. False after an error. */
-bool
+TNB_MUST_CHECK bool
 onnx_demand_fit(onnx_node *n, onnx_value *v);
 /* ONNX_ADD, ONNX_SUB or ONNX_MUL: what the calling node makes of a and b, one of them a number, is checked at run time to fit int64. False:
  * neither is one, or after an error. */

@@ -75,7 +75,7 @@ onnx_read_slice_terms(onnx_node *n, int64_t rank, onnx_terms *t);
 bool
 onnx_read_slices(onnx_node *n, int64_t rank, onnx_slices *s);
 /* Sizes of Split's parts; false after an error. */
-bool
+TNB_MUST_CHECK bool
 onnx_split_sizes(onnx_node *n, int64_t extent, int64_t *sizes, uint32_t *count);
 
 #endif

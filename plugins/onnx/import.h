@@ -197,7 +197,7 @@ bool
 onnx_value_known(onnx_node *n, onnx_value *v);
 /* Elements of input i as int64 expressions; false after an error that says which input to bind.
  * `what`: "the target shape". */
-bool
+TNB_MUST_CHECK bool
 onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e, uint32_t *count);
 /* The run-time inputs that `v` is computed from (not those whose shape alone is used): Dict name ->
  * place, or NULL. */
@@ -252,7 +252,7 @@ onnx_attr_choice(onnx_node *n, const char *name, const char *otherwise, const ch
 const Onnx__GraphProto *
 onnx_attr_graph(onnx_node *n, const char *name);
 /* An axis attribute or number in [-rank, rank), made non-negative. False after an error. */
-bool
+TNB_MUST_CHECK bool
 onnx_axis(onnx_node *n, int64_t rank, int64_t *axis);
 bool
 onnx_axes(onnx_node *n, int64_t rank, int64_t *axes, int count);
@@ -273,7 +273,7 @@ onnx_rank(onnx_node *n, const tn_expr *x); /* -1 after an error */
 tnb_dtype
 onnx_dtype(const tn_expr *x);
 /* Extents; false after an error when unknown. */
-bool
+TNB_MUST_CHECK bool
 onnx_dims(onnx_node *n, const tn_expr *x, tn_list *dims);
 /* Extent i as a number, else -1. */
 int64_t
@@ -390,7 +390,7 @@ typedef struct onnx_names {
     tn_list inputs, outputs;
 } onnx_names;
 /* The parameters; the initializers and inputs are in the current scope. False after an error. */
-bool
+TNB_MUST_CHECK bool
 onnx_import_parameters(onnx_import *imp, tn_list *params, onnx_names *names);
 /* The graph as function `name`, with the choices that are set. */
 bool

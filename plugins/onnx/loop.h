@@ -32,7 +32,7 @@ typedef struct onnx_loop {
 const void *
 onnx_loop_key(const onnx_node *n);
 /* Emits the loop: final values of what is carried, and what was collected. False after an error. */
-bool
+TNB_MUST_CHECK bool
 onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried,
                const tn_expr **collected);
 

@@ -19,7 +19,7 @@ typedef struct onnx_model {
 } onnx_model;
 
 /* Maps and reads the file. False after recording located errors. */
-bool
+TNB_MUST_CHECK bool
 onnx_model_open(tn_ctx *ctx, const char *path, onnx_model *out);
 void
 onnx_model_close(onnx_model *m); /* the mapping stays with the context: constants point into it */
@@ -28,7 +28,7 @@ onnx_model_close(onnx_model *m); /* the mapping stays with the context: constant
  * (documentation, training graphs, value types), in which each TensorProto holds its name, and as its dims the offset and length
  * of the real one in `bytes`. Refuses what protobuf-c must not see. False after recording an error
  * with the field's path and the byte offset. */
-bool
+TNB_MUST_CHECK bool
 onnx_check_message(tn_ctx *ctx, const char *file, const uint8_t *bytes, size_t n, tnb_buf *out);
 
 /* The bytes of a TensorProto of the unpacked model. */

@@ -5,7 +5,7 @@
 
 #include "tenon/kit/importer.h"
 
-tnb_status
+TNB_MUST_CHECK tnb_status
 onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
                  tnk_model *out);
 

@@ -40,7 +40,7 @@ emit_end_n(emit *e, const char *hint, const tn_node *const *outs, uint32_t n);
 
 /* Extents that a program has computed: `counts` is its call, which gives a vector of n int64. They
  * are read back and get names, vars[0..n). False after an error. */
-bool
+TNB_MUST_CHECK bool
 emit_read_extents(tn_builder *b, const tn_expr *counts, const tn_expr **vars, uint32_t n);
 
 /* The literal that each element of a constant is, as dtype d, where it has one element or was written

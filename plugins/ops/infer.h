@@ -58,7 +58,7 @@ infer_tensor(tn_ctx *ctx, const tn_call *call, uint32_t i);
 const tn_expr *
 infer_scalar(tn_ctx *ctx, const tn_call *call, uint32_t i);
 /* Argument i as a tuple's field types; false after an error. */
-bool
+TNB_MUST_CHECK bool
 infer_tensors(tn_ctx *ctx, const tn_call *call, uint32_t i, tn_list *fields);
 /* The values of a shape argument: ShapeExpr, or a variable with known Shape type. 1: known; 0: not;
  * -1 after an error. */
@@ -75,7 +75,7 @@ const tn_type *
 infer_same(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, tnb_dtype d);
 
 /* Brings an axis into [0, ndim); false after an error. */
-bool
+TNB_MUST_CHECK bool
 infer_axis(tn_ctx *ctx, const tn_call *call, const char *what, int64_t axis, int64_t ndim,
            int64_t *out);
 /* Attribute `key`: different axes, ascending order not needed. `used[i]` tells whether axis i is
@@ -89,7 +89,7 @@ infer_axes(tn_ctx *ctx, const tn_call *call, const char *key, int64_t ndim, bool
 int
 infer_broadcast(tn_ctx *ctx, const tn_call *call, tn_list a, tn_list b, tn_list *out);
 /* The operand is of a float type, or its dtype is unknown; false after an error. */
-bool
+TNB_MUST_CHECK bool
 infer_float_data(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t);
 /* Both ranks are known, and are not the same. */
 static inline bool
@@ -98,7 +98,7 @@ infer_ranks_differ(const tn_ty_tensor *a, const tn_ty_tensor *b)
     return a->ndim >= 0 && b->ndim >= 0 && a->ndim != b->ndim;
 }
 /* The common dtype of both, void if one is unknown; false after an error when they differ. */
-bool
+TNB_MUST_CHECK bool
 infer_same_dtype(tn_ctx *ctx, const tn_call *call, tnb_dtype a, tnb_dtype b, tnb_dtype *out);
 
 /* Simplified arithmetic on extents. */

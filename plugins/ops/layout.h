@@ -16,7 +16,7 @@ typedef struct layout {
 
 /* Reads attribute `key` and checks that exactly the upper-case axes of `wanted` occur; false after
  * an error. */
-bool
+TNB_MUST_CHECK bool
 layout_read(tn_ctx *ctx, const tn_call *call, const char *key, const char *wanted, layout *out);
 /* Position of an axis, -1 if absent. */
 int
@@ -27,7 +27,7 @@ layout_blocked(const layout *l);
 const tn_expr *
 layout_extent(tn_ctx *ctx, const layout *l, tn_list dims, char axis);
 /* Whether the extents of blocks are those of the layout of the operand `what`; false after an error. */
-bool
+TNB_MUST_CHECK bool
 layout_fits(tn_ctx *ctx, const tn_call *call, const layout *l, tn_list dims, const char *what);
 /* Extents in layout l from those of its upper-case axes, given by `wanted` and `extents`. */
 tn_list
@@ -52,7 +52,7 @@ window_read(tn_ctx *ctx, const tn_call *call, int n, window *w);
 bool
 window_leaves(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, char axis, const char *why);
 /* Attribute with n integers, or one for all axes; false after an error. */
-bool
+TNB_MUST_CHECK bool
 window_ints(tn_ctx *ctx, const tn_call *call, const char *key, int n, int64_t least, int64_t *out);
 
 #define WINDOW_LARGE "the window is larger than the padded data"

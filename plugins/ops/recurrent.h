@@ -37,7 +37,7 @@ typedef struct recurrent_layer {
 } recurrent_layer;
 
 /* Reads the attributes; false after recording an error at the call. */
-bool
+TNB_MUST_CHECK bool
 recurrent_read(tn_ctx *ctx, const tn_call *call, recurrent_layer *l);
 
 #endif

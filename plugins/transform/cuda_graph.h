@@ -42,7 +42,7 @@ cuda_graph_merge(tn_ctx *ctx, cuda_graph_plan *plans, uint32_t n, cuda_graph_slo
 
 /* Fills the plan of a function; it stays empty where nothing can be captured. False after recording
  * an error. */
-bool
+TNB_MUST_CHECK bool
 cuda_graph_find(tn_ctx *ctx, const tn_module *m, const char *name, const tn_function *f,
                 cuda_graph_plan *plan);
 

@@ -25,7 +25,7 @@ typedef struct lift {
 
 /* The functions to work on: with `num_input`, all (by name) or those listed in `shared`. False
  * after recording an error. */
-bool
+TNB_MUST_CHECK bool
 lift_targets(tn_ctx *ctx, const tn_module *m, const tn_node *shared, lift **out, uint32_t *n);
 /* Whether weights determine all symbolic variables of the type, so that the transform function can
  * state it. A weight of another type is passed on as it is: nothing made of it is lifted. */
@@ -39,7 +39,7 @@ lift_bundled(tn_ctx *ctx, const lift *l, const tn_type *t);
 void
 lift_plan(tn_ctx *ctx, lift *l);
 /* Plans all together: `all` is the shared transform. False after recording an error. */
-bool
+TNB_MUST_CHECK bool
 lift_plan_shared(tn_ctx *ctx, lift *each, uint32_t n, lift *all);
 
 #endif

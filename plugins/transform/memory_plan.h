@@ -47,7 +47,7 @@ typedef struct memory_tokens {
 
 /* Finds the tokens of a function and decides which stay plain allocations. False after recording an
  * error. */
-bool
+TNB_MUST_CHECK bool
 memory_find_tokens(tn_ctx *ctx, const tn_module *m, const tn_function *fn, memory_tokens *out);
 
 /* Upstream's plan: storages reused one tensor at a time. Needs the order of uses, hence a second

@@ -51,7 +51,7 @@ shape_facts_close(shape_facts *f, uint32_t n);
 /* ---- shape_assumptions.c ---- */
 /* What a call takes for granted: an operator, a tensor program of the module; `before` as tn_call_assumptions_again
  * has it. False after an error. */
-bool
+TNB_MUST_CHECK bool
 shape_call_assumptions(tn_ctx *ctx, const tn_module *module, tnb_ptrmap *before,
                        const tn_call *call, tn_assumptions *out);
 /* What a match_cast compares; variables that are not `known` it defines. */

@@ -136,7 +136,7 @@ tnb_conf_all(const tnb_conf *c, tnb_arena *a, uint32_t *n);
 
 /* Records an error for each key of an open section that is neither in the schema nor among `known`,
  * with the nearest of them as a hint; false when there was one. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnb_conf_check(const tnb_conf *c, const char *section, const char *name, const char *const *known,
                uint32_t n, tnb_diags *diags);
 

@@ -141,7 +141,7 @@ TNB_EXPORT bool
 tnb_dtype_exists(tnb_dtype d);
 
 /* Reads upstream's spelling. False when `s` (length n) is none; `d` is then untouched. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnb_dtype_parse(const char *s, size_t n, tnb_dtype *d);
 
 /* Conversions of the storage formats, round to nearest even, NaN kept. */

@@ -92,7 +92,7 @@ tn_iter_map_check(tn_arith *a, const tn_expr *const *indices, uint32_t n_indices
                   const tn_expr *predicate, bool bijective);
 /* The loop variables as expressions of `outputs` (Vars standing for the indices); false if not
  * invertible. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tn_iter_map_inverse(tn_arith *a, const tn_expr *const *indices, uint32_t n_indices,
                     const tn_expr *const *vars, const tn_expr *const *extents, uint32_t n_vars,
                     const tn_expr *const *outputs, const tn_expr **inverse);

@@ -161,7 +161,7 @@ TNB_EXPORT const tn_expr *
 tn_shift_right(tn_ctx *ctx, const tn_expr *a, const tn_expr *b);
 /* Brings both operands to one dtype and lane count by casts and broadcasts. False after recording
  * an error. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tn_match_dtypes(tn_ctx *ctx, const tn_expr **a, const tn_expr **b);
 TNB_EXPORT const tn_expr *
 tn_cast_to(tn_ctx *ctx, tnb_dtype d, const tn_expr *v); /* folds literals; no node if same dtype */

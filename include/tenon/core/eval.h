@@ -86,7 +86,7 @@ typedef struct tn_evaluator {
  * `dims` says: Dict name -> int, may be NULL), extents that a type does not tell all the same; an
  * empty Tuple for an object of unknown type. Elements lie where the operators that read them say that values make sense
  * (tn_arg_schema.accepts). False after recording an error. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tn_random_args(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_node *dims, tn_list *args);
 /* The same with integer elements between int_min and int_max (both included; 0 and 3 above). The
  * key "" of `dims` stands for all symbols that it does not name. */

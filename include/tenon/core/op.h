@@ -218,7 +218,7 @@ typedef TNB_VEC(tn_assumption) tn_assumptions;
 
 /* The assumptions of an operator's call, in scratch: its inference is run again. Some may hold for all
  * extents, others never. False after recording an error. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tn_call_assumptions(tn_ctx *ctx, const tn_call *call, tn_assumptions *out);
 /* The same for one of many calls: what an operator assumes of operands of the same types is asked once. `before` is
  * an empty map at the first; it and the assumptions lie in scratch. */

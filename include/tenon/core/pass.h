@@ -88,7 +88,7 @@ typedef struct tn_pass_list {
 
 /* Parses a list; texts go into the context's arena. `origin` is kept by pointer. False after
  * recording an error. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tn_pass_list_parse(tn_ctx *ctx, const char *text, const char *origin, tn_pass_list *out);
 TNB_EXPORT void
 tn_pass_list_print(const tn_pass_list *l, tnb_buf *out);

@@ -27,7 +27,7 @@ typedef struct tnk_target {
 } tnk_target;
 /* text: a [target NAME], a kind, an upstream tag, or a JSON target. conf may be NULL. False after
  * recording an error. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_target_find(tn_ctx *ctx, const struct tnb_conf *conf, const char *text, tnk_target *out);
 
 /* ---- pipelines ---- */
@@ -58,12 +58,12 @@ tnk_pipeline_make(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
 /* `list` with the lists of tenon/kit/lists.h in the place of their names, and "@pipeline", "@library_dispatch", "@legalize",
  * "@finalize" and "@lower" replaced by what the pipeline has there. False after recording an error: an '@' name that is none
  * of these, or p NULL (no target) where one is needed. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list);
 
 /* Completes the items of a list that a user wrote with the options of [pass NAME]; what an item says
  * itself stays. False after recording an error: a value that cannot be read. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_pass_list_configure(tn_ctx *ctx, const struct tnb_conf *conf, tn_pass_list *list);
 
 /* `config` (may be NULL) with what the site's configuration says to all passes: "tenon.fallback",

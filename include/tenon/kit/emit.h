@@ -152,7 +152,7 @@ tnk_source_allow(tnk_source *s, const char *const *features);
 TNB_EXPORT bool
 tnk_source_uses(const tnk_source *s, const char *feature);
 /* False after recording a located error that names the kernel. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_source_add(tnk_source *s, const tnk_kernel *k);
 /* Appends the whole source to `out`. */
 TNB_EXPORT void

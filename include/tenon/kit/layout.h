@@ -22,7 +22,7 @@ typedef struct tnk_layout {
 } tnk_layout;
 
 /* False when the text is no layout: an axis twice, a block without its axis or without a number. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_layout_parse(const char *text, tnk_layout *out);
 /* Place of a letter, -1 if absent. */
 TNB_EXPORT int

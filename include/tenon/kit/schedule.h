@@ -46,7 +46,7 @@ tnk_sch_trace(tnk_sch *s);
 /* Does what a trace says; '#' begins a comment. A trace applied to the function that it was made from
  * gives an equal function. A primitive that cannot be read or is not legal records an error with its
  * line of `file` (the text's first line is number first_line) and breaks the schedule. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_sch_apply(tnk_sch *s, const char *text, const char *file, uint32_t first_line);
 
 /* ---- looking ---- */

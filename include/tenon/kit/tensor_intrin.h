@@ -37,7 +37,7 @@ typedef struct tnk_tensor_intrin {
 } tnk_tensor_intrin;
 
 /* Both PrimFuncs of an intrinsic. False after recording an error. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_tensor_intrin_get(tn_ctx *ctx, const tnk_tensor_intrin *intrin, const tn_node **desc,
                       const tn_node **impl);
 

@@ -89,7 +89,7 @@ struct tnk_visitor {
 };
 
 /* Visits the kernel. False after recording a located error that names it. */
-TNB_EXPORT bool
+TNB_EXPORT TNB_MUST_CHECK bool
 tnk_visit_kernel(tn_ctx *ctx, const tnk_kernel *k, const tnk_visits *visits, void *user);
 /* Records an error that names the kernel; nothing further is visited. Returns 0. */
 TNB_EXPORT tnk_id
