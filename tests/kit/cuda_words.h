@@ -8,10 +8,9 @@
 #define __shared__ __attribute__((shared))
 #define __forceinline__ __attribute__((always_inline)) inline
 #define WORD extern "C" __device__
-WORD unsigned long __cudaPushCallConfiguration(unsigned, unsigned, unsigned long, void *);
 #define MATH1(name) WORD float name##f(float); WORD double name(double);
 #define MATH2(name) WORD float name##f(float, float); WORD double name(double, double);
-MATH1(exp) MATH1(sqrt) MATH1(tanh) MATH1(floor) MATH1(fabs) MATH1(exp2)
+MATH1(exp) MATH1(sqrt) MATH1(tanh) MATH1(floor) MATH1(fabs) MATH1(exp2) MATH1(erf) MATH1(log) MATH1(ceil) MATH1(rsqrt)
 MATH2(pow) MATH2(fmod)
 __device__ bool isnan(float);
 __device__ bool isnan(double);
@@ -20,7 +19,12 @@ WORD double __longlong_as_double(long long);
 WORD int __popcll(unsigned long long);
 WORD int __clzll(long long);
 WORD void __syncthreads();
-WORD float __shfl_down_sync(unsigned, float, unsigned, int);
+#define SHUFFLES(T)                                                                                                               \
+    __device__ T __shfl_sync(unsigned, T, int, int);                                                                              \
+    __device__ T __shfl_xor_sync(unsigned, T, int, int);                                                                          \
+    __device__ T __shfl_up_sync(unsigned, T, unsigned, int);                                                                      \
+    __device__ T __shfl_down_sync(unsigned, T, unsigned, int);
+SHUFFLES(int) SHUFFLES(unsigned) SHUFFLES(long long) SHUFFLES(unsigned long long) SHUFFLES(float) SHUFFLES(double)
 #else
 #include <math.h>
 #include <string.h>
