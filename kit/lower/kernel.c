@@ -55,7 +55,9 @@ note_writes(void *user, const tn_node *n)
         for (uint32_t i = 0; i < ((const tn_call *)n)->args.n; i++) {
             const tn_node *a = ((const tn_call *)n)->args.at[i];
             mark(user, a);
-            if (a && a->kind == TN_KIND_BUFFER_LOAD && tn_is_intrin(n, TN_INTRIN_address_of))
+            if (a && a->kind == TN_KIND_BUFFER_LOAD &&
+                (tn_is_intrin(n, TN_INTRIN_address_of) || tn_is_intrin(n, TN_INTRIN_atomic_and) ||
+                 tn_is_intrin(n, TN_INTRIN_atomic_or)))
                 mark(user, tn_as_buffer(((const tn_buffer_load *)a)->buffer)->data);
         }
     return TN_WALK_ON;

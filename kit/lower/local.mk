@@ -7,6 +7,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/cross_thread_reduction.c \
 	kit/lower/fallback_kernels.c \
 	kit/lower/flatten_buffer.c \
+	kit/lower/half.c \
 	kit/lower/hoist_if.c \
 	kit/lower/index_checks.c \
 	kit/lower/kernel.c \
@@ -39,4 +40,6 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/values.c \
 	kit/lower/values.h \
 	kit/lower/vectorize_loop.c \
-	kit/lower/warp_reduction.c
+	kit/lower/warp_reduction.c \
+	kit/lower/widen_arithmetic.c \
+	kit/lower/widen_storage.c

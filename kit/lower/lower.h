@@ -20,6 +20,8 @@
  *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  *     SplitVectors                            no vector is wider than the target has them
  *     LowerViews                              each access names the buffer that has the memory, for targets without pointers
+ *     WidenArithmetic                         numbers of 8 and 16 bits are loaded and stored alone, where the target does no more
+ *     WidenStorage                            memory of 32-bit words, where the target has no narrower elements
  *     LowerVectorAccess                       each access is one of an element, for targets without pointers
  *     CommonSubexprElim                       what is computed often is computed once, outside of loops
  */
@@ -60,6 +62,11 @@ tnk_map_kernels(const tn_pass_ctx *pc, const tn_module *m,
                 const tn_node *(*one)(const tn_pass_ctx *pc, const tn_module *m, const char *name,
                                       const tn_node *func, void *user),
                 void *user);
+/* Numbers of float16 and their bits, as float32 and uint32 (half.c). */
+const tn_expr *
+tnk_half_to_float(tn_ctx *ctx, const tn_expr *bits);
+const tn_expr *
+tnk_float_to_half(tn_ctx *ctx, const tn_expr *x);
 /* The bits of `e` as another dtype of the same size. */
 const tn_expr *
 tnk_reinterpret(tn_ctx *ctx, tnb_dtype d, const tn_expr *e);
@@ -90,6 +97,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_split_host_device, tnk_pass_cross_thread_reduction, tnk_pass_unify_thread_binding,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
     tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors,
-    tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access;
+    tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access,
+    tnk_pass_widen_arithmetic, tnk_pass_widen_storage;
 
 #endif

@@ -111,35 +111,57 @@ lane(tn_ctx *ctx, const tn_expr *e, int64_t i)
     return tn_shuffle_of(ctx, tn_list_of(ctx, &e, 1), tn_list_of(ctx, &k, 1));
 }
 
+/* A load of several elements, each in a Cast to `cast` unless it is void. */
 static const tn_node *
-load(tn_rewriter *rw, const tn_node *n)
+load_as(lowering *w, const tn_buffer_load *l, tnb_dtype cast)
 {
-    lowering *w = rw->user;
     tn_ctx *ctx = w->ctx;
-    const tn_buffer_load *l = n->kind == TN_KIND_BUFFER_LOAD ? (const tn_buffer_load *)n : NULL;
-    if (!l || l->indices.n != 1 || tn_dtype_of(l->indices.at[0]).lanes == 1)
+    const tn_expr *i = l->indices.n == 1 ? l->indices.at[0] : NULL;
+    int64_t lanes = i ? tn_dtype_of(i).lanes : 1;
+    if (lanes == 1 || lanes > MAX_LANES || tn_as_buffer(l->buffer)->dtype.lanes != 1)
         return NULL;
-    const tn_expr *i = l->indices.at[0];
     const tn_node *vectors = of_vectors(w, l->buffer);
-    if (vectors != l->buffer)
-        return tn_buffer_load_of(ctx, vectors,
-                                 tn_listv(ctx, vector_index(w, (const tn_ramp *)i), NULL));
-    int64_t lanes = tn_dtype_of(i).lanes;
-    if (lanes > MAX_LANES || tn_as_buffer(l->buffer)->dtype.lanes != 1)
-        return NULL;
+    if (vectors != l->buffer) {
+        const tn_expr *x =
+            tn_buffer_load_of(ctx, vectors,
+                              tn_listv(ctx, vector_index(w, (const tn_ramp *)i), NULL));
+        return cast.bits ? tn_raw_cast(ctx, cast, x) : x;
+    }
     const tn_expr *at[MAX_LANES], *order[MAX_LANES];
+    cast.lanes = 1;
     for (int64_t k = 0; k < lanes; k++) {
         at[k] = tn_buffer_load_of(ctx, l->buffer, tn_listv(ctx, lane(ctx, i, k), NULL));
+        at[k] = cast.bits ? tn_raw_cast(ctx, cast, at[k]) : at[k];
         order[k] = tn_i32(ctx, (int32_t)k);
     }
     return tn_shuffle_of(ctx, tn_list_of(ctx, at, (uint32_t)lanes),
                          tn_list_of(ctx, order, (uint32_t)lanes));
 }
 
+/* A Cast stays with its load: narrow numbers may be loaded alone. */
+static const tn_node *
+pre(tn_rewriter *rw, const tn_node *n)
+{
+    const tn_cast *c = tn_as_cast(n);
+    const tn_buffer_load *l = c ? tn_as_buffer_load(c->value) : NULL;
+    if (!l || tn_dtype_of(n).lanes == 1 || tn_dtype_of(n).bits <= tn_dtype_of(c->value).bits)
+        return NULL;
+    tn_list at = tn_rewrite_list(rw, l->indices);
+    return load_as(rw->user, tn_as_buffer_load(tn_buffer_load_of(rw->ctx, l->buffer, at)),
+                   tn_dtype_of(n));
+}
+
+static const tn_node *
+load(tn_rewriter *rw, const tn_node *n)
+{
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    return l ? load_as(rw->user, l, TNB_VOID) : NULL;
+}
+
 static const tn_expr *
 in_expr(tnk_ranged *r, const tn_expr *e)
 {
-    tn_rewriter rw = {.ctx = r->ctx, .user = r->user, .post = load};
+    tn_rewriter rw = {.ctx = r->ctx, .user = r->user, .pre = pre, .post = load};
     return tn_rewrite(&rw, e);
 }
 
@@ -175,16 +197,22 @@ post(tnk_ranged *r, const tn_stmt *s)
     if (tn_as_buffer(b->buffer)->dtype.lanes != 1)
         return NULL;
     tnk_stmt_vec out = {0};
-    const tn_expr *value = held(ctx, b->value, &out), *at = held(ctx, b->indices.at[0], &out);
+    const tn_cast *cast = tn_as_cast(b->value);
+    if (cast && tn_dtype_of(b->value).bits >= tn_dtype_of(cast->value).bits)
+        cast = NULL;
+    const tn_expr *value = held(ctx, cast ? cast->value : b->value, &out),
+                  *at = held(ctx, b->indices.at[0], &out);
     if (tn_as_broadcast(value)) { /* what it reads may be written by the first of the stores */
         const tn_expr *one = tn_as_broadcast(value)->value;
         if (!tn_is_var(one) && one->kind != TN_KIND_INT_IMM && one->kind != TN_KIND_FLOAT_IMM)
             value = tn_broadcast_of(ctx, held(ctx, one, &out), tn_dtype_of(value).lanes);
     }
-    for (int64_t k = 0; k < tn_dtype_of(at).lanes; k++)
+    for (int64_t k = 0; k < tn_dtype_of(at).lanes; k++) {
+        const tn_expr *x = lane(ctx, value, k);
+        x = cast ? tn_raw_cast(ctx, tn_as_buffer(b->buffer)->dtype, x) : x;
         TNB_PUSH(tn_scratch(ctx), out,
-                 tn_buffer_store_of(ctx, b->buffer, lane(ctx, value, k),
-                                    tn_listv(ctx, lane(ctx, at, k), NULL)));
+                 tn_buffer_store_of(ctx, b->buffer, x, tn_listv(ctx, lane(ctx, at, k), NULL)));
+    }
     return tnk_seq(ctx, out.at, out.n);
 }
 

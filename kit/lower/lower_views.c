@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LowerViews: for targets without pointers (supports_pointers = False) each access names the buffer that has the memory.
+/* LowerViews: for targets without pointers (supports_pointers is False, or another attribute by which memory gets elements of its
+ * own: supports_8bit_buffer, supports_16bit_buffer, supports_int64) each access names the buffer that has the memory.
  *
  *     p = T.handle_add_byte_offset(A.data, 64)
  *     V = T.decl_buffer((16,), "int32", data=p)      =>      B[i] = T.reinterpret("int32", A[16 + i])      (A: float32)
@@ -13,9 +14,9 @@
 
 typedef struct views {
     tn_ctx *ctx;
-    const char *func;
-    tnb_ptrmap roots;    /* data pointer -> the buffer that has the memory */
-    tnb_ptrmap pointers; /* variable of a pointer -> its value */
+    const char *func, *reason; /* an attribute of the target */
+    tnb_ptrmap roots;          /* data pointer -> the buffer that has the memory */
+    tnb_ptrmap pointers;       /* variable of a pointer -> its value */
     bool failed;
 } views;
 
@@ -29,11 +30,10 @@ static void
 refuse(views *v, tn_loc loc, const char *name, const char *what)
 {
     if (!v->failed) {
-        tn_error(
-            v->ctx, loc, TNB_UNSUPPORTED,
-            "'%s': buffer '%s': %s, which has no form without pointers (the target's attribute "
-            "supports_pointers is False)",
-            v->func, name, what);
+        tn_error(v->ctx, loc, TNB_UNSUPPORTED,
+                 "'%s': buffer '%s': %s, which has no form without pointers (the target's "
+                 "attribute %s is False)",
+                 v->func, name, what, v->reason);
     }
     v->failed = true;
 }
@@ -230,9 +230,8 @@ lower_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn
            void *user)
 {
     (void)m;
-    (void)user;
     const tn_prim_func *f = tn_as_prim_func(func);
-    views v = {.ctx = pc->ctx, .func = name};
+    views v = {.ctx = pc->ctx, .func = name, .reason = user};
     tnb_ptrmap_init(&v.roots, tn_scratch(pc->ctx));
     tnb_ptrmap_init(&v.pointers, tn_scratch(pc->ctx));
     for (uint32_t i = 0; i < f->buffers.n; i++)
@@ -247,7 +246,12 @@ lower_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    return tnk_target_lacks(pc, "supports_pointers") ? tnk_map_kernels(pc, m, lower_func, NULL) : m;
+    static const char *const reasons[] = {"supports_pointers", "supports_8bit_buffer",
+                                          "supports_16bit_buffer", "supports_int64"};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (tnk_target_lacks(pc, reasons[i]))
+            return tnk_map_kernels(pc, m, lower_func, (void *)(uintptr_t)reasons[i]);
+    return m;
 }
 
 const tn_pass tnk_pass_lower_views = {

@@ -30,7 +30,8 @@ typedef struct plan {
     shared at[MAX_SHARED];
     uint32_t n;
     bool failed;
-    bool one_dtype; /* a buffer takes the place of one of its dtype alone */
+    bool one_dtype;   /* a buffer takes the place of one of its dtype alone */
+    int64_t wider[3]; /* how often as large elements of 8, 16 and more bits become (WidenStorage) */
 } plan;
 
 static bool
@@ -57,7 +58,10 @@ add(plan *p, const tn_stmt *s)
         return false;
     }
     shared x = {.alloc = s, .buffer = a->buffer, .first = UINT32_MAX, .place = (int32_t)p->n};
-    x.bytes = n * (int64_t)tnb_dtype_bytes(b->dtype);
+    x.bytes = n * (int64_t)tnb_dtype_bytes(b->dtype) *
+              p->wider[b->dtype.bits <= 8    ? 0
+                       : b->dtype.bits == 16 ? 1
+                                             : 2];
     p->at[p->n++] = x;
     return true;
 }
@@ -236,7 +240,12 @@ plan_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_
     *p = (plan){.ctx = pc->ctx,
                 .name = name,
                 .target = pc->target,
-                .one_dtype = tnk_target_lacks(pc, "supports_pointers")};
+                .one_dtype = tnk_target_lacks(pc, "supports_pointers") ||
+                             tnk_target_lacks(pc, "supports_8bit_buffer") ||
+                             tnk_target_lacks(pc, "supports_16bit_buffer") ||
+                             tnk_target_lacks(pc, "supports_int64"),
+                .wider = {tnk_target_lacks(pc, "supports_8bit_buffer") ? 4 : 1,
+                          tnk_target_lacks(pc, "supports_16bit_buffer") ? 2 : 1, 1}};
     const tn_stmt *body = walk(p, f->body);
     if (p->failed || tn_is_error(body))
         return NULL;

@@ -510,6 +510,23 @@ move_pointer(compiler *c, const tn_expr *ptr, const tn_expr *offset, int64_t byt
     return (interp_opd){r, 1};
 }
 
+/* The threads of a block run one after another between barriers. */
+static interp_opd
+atomic(compiler *c, const tn_expr *e, const tn_expr *element, const tn_expr *value, bool is_or)
+{
+    const tn_buffer_load *l = tn_as_buffer_load(element);
+    interp_opd was = compile_expr(c, element);
+    if (!l || tn_dtype_of(e).lanes != 1) {
+        compile_fail(c, e, "an atomic operation is on an element of a buffer");
+        return was;
+    }
+    int32_t r = compile_temp(c, 1);
+    compile_emit(c, is_or ? INTERP_OR : INTERP_AND, r, was.reg, compile_scalar(c, value),
+                 tn_dtype_of(e).bits);
+    access(c, l->buffer, l->indices, (interp_opd){r, 1}, 1, true);
+    return was;
+}
+
 /* A C function by name: the mathematical ones. */
 static const tn_op *
 find_extern(const char *name)
@@ -693,6 +710,9 @@ call(compiler *c, const tn_expr *e)
         return count_bits(c, args.at[0], d, op->intrin == TN_INTRIN_popcount);
     case TN_INTRIN_index_in:
         return index_in(c, e, args);
+    case TN_INTRIN_atomic_and:
+    case TN_INTRIN_atomic_or:
+        return atomic(c, e, args.at[0], args.at[1], op->intrin == TN_INTRIN_atomic_or);
     case TN_INTRIN_address_of:
         return address_of(c, e, args.at[0]);
     case TN_INTRIN_tvm_access_ptr:

@@ -51,7 +51,7 @@ close_all(void **state)
 typedef struct device {
     int64_t max_vector_lanes;
     const char *uniform_barriers;
-    bool no_pointers;
+    bool no_pointers, no_8bit, no_16bit, no_int8, no_int16, no_float16;
 } device;
 
 static device
@@ -60,7 +60,12 @@ draw_device(void)
     static const int64_t lanes[] = {4, 2, 1, 3, 0};
     return (device){.max_vector_lanes = lanes[between(0, 4)],
                     .uniform_barriers = between(0, 1) ? "yes" : "static",
-                    .no_pointers = between(0, 3) > 0};
+                    .no_pointers = between(0, 3) > 0,
+                    .no_8bit = between(0, 2) > 0,
+                    .no_16bit = between(0, 2) > 0,
+                    .no_int8 = between(0, 2) > 0,
+                    .no_int16 = between(0, 2) > 0,
+                    .no_float16 = between(0, 2) > 0};
 }
 
 static const tn_target *
@@ -74,8 +79,15 @@ target_of(const device *d)
                  "max_shared_memory_per_block", tn_i64(k.ctx, 65536), "max_vector_lanes",
                  tn_i64(k.ctx, d->max_vector_lanes), "uniform_barriers",
                  tn_string(k.ctx, d->uniform_barriers), NULL);
-    if (d->no_pointers)
-        attrs = tn_dict_set(k.ctx, attrs, "supports_pointers", tn_bool(k.ctx, false));
+    const struct {
+        const char *attr;
+        bool lacks;
+    } rows[] = {{"supports_pointers", d->no_pointers},  {"supports_8bit_buffer", d->no_8bit},
+                {"supports_16bit_buffer", d->no_16bit}, {"supports_int8", d->no_int8},
+                {"supports_int16", d->no_int16},        {"supports_float16", d->no_float16}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].lacks)
+            attrs = tn_dict_set(k.ctx, attrs, rows[i].attr, tn_bool(k.ctx, false));
     return tn_as_target(tn_target_of(k.ctx, "vulkan", attrs));
 }
 
@@ -84,6 +96,7 @@ target_of(const device *d)
 typedef struct lack {
     const device *d;
     const char *what;
+    const tn_expr *stored; /* a Cast to what is stored */
 } lack;
 
 static tn_walk_step
@@ -101,6 +114,18 @@ find_lack(void *user, const tn_node *n)
         idx = tn_as_buffer_load(n) ? tn_as_buffer_load(n)->indices : tn_as_buffer_store(n)->indices;
     if (l->d->no_pointers && buffer && tn_dtype_of(idx.at[0]).lanes > 1)
         l->what = "several elements are accessed at once";
+    tnb_dtype in = buffer ? tn_as_buffer(buffer)->dtype : TNB_I32;
+    if ((l->d->no_8bit && in.bits == 8) || (l->d->no_16bit && in.bits == 16))
+        l->what = "an element is too narrow";
+    if (tn_is_scalar(n) && !tn_as_buffer_load(n) && !(tn_as_cast(n) && l->stored == n)) {
+        bool is_int = d.code == TNB_INT || d.code == TNB_UINT;
+        if ((is_int && d.bits == 8 && l->d->no_int8) ||
+            (is_int && d.bits == 16 && l->d->no_int16) ||
+            (d.code == TNB_FLOAT && d.bits == 16 && l->d->no_float16))
+            l->what = "a number is too narrow";
+    }
+    if (tn_as_buffer_store(n))
+        l->stored = tn_as_buffer_store(n)->value;
     bool pointer = n->kind == TN_KIND_DECL_BUFFER || (tn_as_call(n) && d.code == TNB_HANDLE);
     for (uint32_t i = 0; tn_as_call(n) && i < tn_as_call(n)->args.n; i++)
         pointer |= tn_dtype_of(tn_as_call(n)->args.at[i]).code == TNB_HANDLE;
@@ -113,7 +138,7 @@ find_lack(void *user, const tn_node *n)
 static const char *
 lacking(const device *d, const tnk_kernel *kernel)
 {
-    lack l = {d, NULL};
+    lack l = {d, NULL, NULL};
     tn_walk(tn_as_prim_func(kernel->func)->body, 0, find_lack, NULL, &l);
     return l.what;
 }
@@ -320,6 +345,12 @@ add(text *t, const char *fmt, ...)
 }
 
 static bool
+is_bool(const char *d)
+{
+    return d[0] == 'b';
+}
+
+static bool
 is_float(const char *d)
 {
     return d[0] == 'f';
@@ -328,9 +359,9 @@ is_float(const char *d)
 static const char *
 draw_dtype(bool ints)
 {
-    static const char *const all[] = {"int32",  "int8",    "uint8",   "int16",  "uint16",
-                                      "uint32", "float32", "float32", "float16"};
-    return all[between(0, ints ? 5 : 8)];
+    static const char *const all[] = {"int32",  "int8",    "uint8",   "int16",   "uint16",
+                                      "uint32", "float32", "float16", "float16", "bool"};
+    return all[between(0, ints ? 5 : 9)];
 }
 
 /* How a view of elements of the dtype may read them. */
@@ -362,13 +393,19 @@ static void
 leaf(text *t, const char *d)
 {
     int64_t i = between(0, t->inputs);
-    if (i == t->inputs && !is_float(d))
+    if (i == t->inputs && is_bool(d))
+        add(t, "(t < %d)", (int)between(0, t->threads));
+    else if (i == t->inputs && !is_float(d))
         add(t, "T.Cast(\"%s\", t * 3 + %d)", d, (int)between(0, 9));
     else if (i == t->inputs)
         add(t, "T.%s(%d.5)", d, (int)between(-3, 3));
-    else if (!strcmp(t->dtypes[i], d))
+    else if (!strcmp(t->dtypes[i], d)) {
         element(t, i);
-    else {
+    } else if (!strcmp(d, "float16") && !is_float(t->dtypes[i]) && !is_bool(t->dtypes[i])) {
+        add(t, "T.Cast(\"float16\", T.bitwise_and(");
+        element(t, i);
+        add(t, ", T.%s(7)))", t->dtypes[i]);
+    } else {
         add(t, "T.Cast(\"%s\", ", d);
         element(t, i);
         add(t, ")");
@@ -393,6 +430,10 @@ expression(text *t, const char *d, int depth)
         leaf(t, d);
         return;
     }
+    if (is_bool(d)) {
+        pair_of(t, between(0, 1) ? "(, < " : "(, != ", draw_dtype(true), depth);
+        return;
+    }
     switch (between(0, is_float(d) ? 6 : 9)) {
     case 0:
     case 1:
@@ -402,7 +443,8 @@ expression(text *t, const char *d, int depth)
         pair_of(t, "(, - ", d, depth);
         return;
     case 3:
-        pair_of(t, "(, * ", d, depth);
+        /* what float16 cannot hold is another number in 32 bits */
+        pair_of(t, strcmp(d, "float16") ? "(, * " : "T.min(,, ", d, depth);
         return;
     case 4:
         pair_of(t, "T.max(,, ", d, depth);
@@ -660,10 +702,13 @@ nothing_is_there_for_nothing(void **state)
         const char *pass;
         device d;
         bool phases;
-    } rows[] = {{"SplitVectors", {.max_vector_lanes = 2, .uniform_barriers = "no"}, false},
-                {"UniformBarriers", {.uniform_barriers = "yes"}, true},
-                {"LowerViews", {.uniform_barriers = "no", .no_pointers = true}, false},
-                {"LowerVectorAccess", {.uniform_barriers = "no", .no_pointers = true}, false}};
+    } rows[] = {
+        {"SplitVectors", {.max_vector_lanes = 2, .uniform_barriers = "no"}, false},
+        {"UniformBarriers", {.uniform_barriers = "yes"}, true},
+        {"LowerViews", {.uniform_barriers = "no", .no_pointers = true}, false},
+        {"WidenArithmetic", {.uniform_barriers = "no", .no_int8 = true, .no_float16 = true}, false},
+        {"WidenStorage", {.uniform_barriers = "no", .no_8bit = true, .no_16bit = true}, false},
+        {"LowerVectorAccess", {.uniform_barriers = "no", .no_pointers = true}, false}};
     text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         lacked = 0;
