@@ -164,6 +164,37 @@ load(visiting *g, const tn_expr *x)
 }
 
 static tnk_id
+shuffle(visiting *g, const tn_expr *x)
+{
+    const tn_shuffle *s = (const tn_shuffle *)x;
+    tnk_id vectors[MAX_ARGS];
+    int64_t lane;
+    for (uint32_t i = 0; i < s->indices.n; i++)
+        if (!tn_int_value(s->indices.at[i], &lane))
+            return no_form(g, x, "a shuffle whose lanes are not known");
+    if (s->vectors.n > MAX_ARGS)
+        return no_form(g, x, "a shuffle of so many vectors");
+    for (uint32_t i = 0; i < s->vectors.n; i++)
+        if (!(vectors[i] = value(g, s->vectors.at[i])))
+            return 0;
+    return g->f->shuffle ? given(g, g->f->shuffle(&g->v, x, vectors, s->vectors.n))
+                         : no_form(g, x, "a Shuffle");
+}
+
+static tnk_id
+atomic(visiting *g, const tn_expr *x)
+{
+    const tn_call *c = (const tn_call *)x;
+    const tn_buffer_load *l = tn_as_buffer_load(c->args.at[0]);
+    const tnk_place *p = l ? place_of(g, l->buffer, x->loc) : NULL;
+    tnk_id at = p ? first_of(g, x, l->indices) : 0, operand = at ? value(g, c->args.at[1]) : 0;
+    if (!operand)
+        return 0;
+    return g->f->atomic ? given(g, g->f->atomic(&g->v, c, p, at, operand))
+                        : no_form(g, x, "an atomic operation");
+}
+
+static tnk_id
 call(visiting *g, const tn_expr *x)
 {
     const tn_call *c = (const tn_call *)x;
@@ -174,6 +205,9 @@ call(visiting *g, const tn_expr *x)
     case TN_INTRIN_likely:
     case TN_INTRIN_tvm_thread_invariant:
         return value(g, c->args.at[0]);
+    case TN_INTRIN_atomic_and:
+    case TN_INTRIN_atomic_or:
+        return atomic(g, x);
     default:
         break;
     }
@@ -240,6 +274,8 @@ value(visiting *g, const tn_expr *x)
         tnb_ptrmap_set(&g->values, l->var, (void *)(uintptr_t)id);
         return value(g, l->body);
     }
+    case TN_KIND_SHUFFLE:
+        return shuffle(g, x);
     case TN_KIND_BUFFER_LOAD:
         return load(g, x);
     case TN_KIND_CALL:

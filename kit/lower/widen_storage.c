@@ -99,11 +99,17 @@ uncast(storage *w, tnb_dtype d, const tn_expr *x)
 
 /* ---- words ---- */
 
+/* Shifts are floor divisions that every device has. */
 static const tn_expr *
 word_index(storage *w, tnb_dtype d, const tn_expr *i)
 {
-    const tn_expr *per = tn_int_imm_of(w->ctx, tn_dtype_of(i), 32 / d.bits);
-    return tn_simplify(w->ranged.arith, tn_floordiv(w->ctx, i, per));
+    const tn_expr *per = tn_int_imm_of(w->ctx, tn_dtype_of(i), 32 / d.bits),
+                  *at = tn_simplify(w->ranged.arith, tn_floordiv(w->ctx, i, per));
+    const tn_binary *b = at->kind == TN_KIND_FLOOR_DIV ? tn_as_binary(at) : NULL;
+    return b && tn_is_int_const(b->b, 32 / d.bits)
+               ? tn_shift_right(w->ctx, b->a,
+                                tn_int_imm_of(w->ctx, tn_dtype_of(b->a), d.bits == 8 ? 2 : 1))
+               : at;
 }
 
 /* How far the bits of element i are moved in its word; less than 32 for any i, as it may be computed where i is of no element. */

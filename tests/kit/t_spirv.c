@@ -68,6 +68,7 @@ enum op {
     OpAccessChain = 65,
     OpDecorate = 71,
     OpMemberDecorate = 72,
+    OpCompositeConstruct = 80,
     OpCompositeExtract = 81,
     OpConvertSToF = 111,
     OpSConvert = 114,
@@ -98,7 +99,16 @@ enum op {
     OpFOrdGreaterThan = 186,
     OpFOrdLessThanEqual = 188,
     OpFOrdGreaterThanEqual = 190,
+    OpShiftRightLogical = 194,
+    OpShiftRightArithmetic = 195,
+    OpShiftLeftLogical = 196,
+    OpBitwiseOr = 197,
+    OpBitwiseXor = 198,
+    OpBitwiseAnd = 199,
+    OpNot = 200,
     OpControlBarrier = 224,
+    OpAtomicAnd = 240,
+    OpAtomicOr = 241,
     OpPhi = 245,
     OpLoopMerge = 246,
     OpSelectionMerge = 247,
@@ -130,7 +140,7 @@ typedef struct spirv {
     uint32_t n_known, n_buffers;
     tnk_id scalars[MAX_SCALARS]; /* members of the push constants, by their order */
     uint32_t builtin[2];         /* LocalInvocationId, WorkgroupId */
-    uint32_t ext, barriers, loops;
+    uint32_t ext, barriers, loops, atomics, vectors;
     branch stack[MAX_DEPTH];
     uint32_t depth;
 } spirv;
@@ -187,8 +197,16 @@ global(spirv *s, enum op op, uint32_t type, const uint32_t *operands, uint32_t n
 static uint32_t
 type_of(spirv *s, tnb_dtype d)
 {
+    if (d.lanes > 1) {
+        tnb_dtype one = d;
+        one.lanes = 1;
+        s->vectors++;
+        return TYPE(s, OpTypeVector, type_of(s, one), d.lanes);
+    }
     if (tnb_dtype_is_bool(d))
         return TYPE(s, OpTypeBool);
+    if (d.code == TNB_UINT && d.bits == 32)
+        return TYPE(s, OpTypeInt, 32, 0);
     if (d.code == TNB_FLOAT && d.bits == 32)
         return TYPE(s, OpTypeFloat, 32);
     assert_true(d.code == TNB_INT && (d.bits == 32 || d.bits == 64));
@@ -213,7 +231,8 @@ static tnk_id
 memory(tnk_visitor *v, const tnk_place *p)
 {
     spirv *s = v->user;
-    uint32_t elem = type_of(s, tn_as_buffer(p->buffer)->dtype), bytes = 4, id = s->next++;
+    uint32_t elem = type_of(s, tn_as_buffer(p->buffer)->dtype), id = s->next++,
+             bytes = 4u * tn_as_buffer(p->buffer)->dtype.lanes;
     if (p->room == TNK_ROOM_PARAM) {
         uint32_t array = s->next++, record = s->next++, pointer = s->next++;
         OP(&s->globals, OpTypeRuntimeArray, array, elem);
@@ -287,6 +306,13 @@ cast(tnk_visitor *v, const tn_expr *x, tnk_id a)
 {
     spirv *s = v->user;
     tnb_dtype to = tn_dtype_of(x), from = tn_dtype_of(((const tn_cast *)x)->value);
+    if (tnb_dtype_is_bool(from) && tnb_dtype_is_int(to))
+        return RESULT(s, &s->body, OpSelect, type_of(s, to), a,
+                      constant(v, tn_int_imm_of(v->ctx, to, 1)),
+                      constant(v, tn_int_imm_of(v->ctx, to, 0)));
+    if (tnb_dtype_is_int(from) && tnb_dtype_is_int(to) && from.bits == to.bits &&
+        from.code != to.code)
+        return RESULT(s, &s->body, OpBitcast, type_of(s, to), a);
     if (tnb_dtype_is_int(from) && tnb_dtype_is_int(to))
         return from.bits == to.bits ? a : RESULT(s, &s->body, OpSConvert, type_of(s, to), a);
     if (tnb_dtype_is_int(from) && tnb_dtype_is_float(to))
@@ -368,9 +394,81 @@ store(tnk_visitor *v, const tn_stmt *st, const tnk_place *p, tnk_id at, tnk_id v
 }
 
 static tnk_id
+broadcast(tnk_visitor *v, const tn_expr *x, tnk_id a)
+{
+    spirv *s = v->user;
+    uint32_t lanes = tn_dtype_of(x).lanes, type = type_of(s, tn_dtype_of(x));
+    uint32_t w[6] = {type, s->next++, a, a, a, a};
+    assert_true(lanes <= 4);
+    op_of(&s->body, OpCompositeConstruct, w, lanes + 2);
+    return w[1];
+}
+
+/* A vector of scalars, or a lane of one vector. */
+static tnk_id
+shuffle(tnk_visitor *v, const tn_expr *x, const tnk_id *vectors, uint32_t n)
+{
+    spirv *s = v->user;
+    const tn_shuffle *f = (const tn_shuffle *)x;
+    uint32_t type = type_of(s, tn_dtype_of(x)), w[6] = {type, s->next++};
+    int64_t lane = 0;
+    if (f->indices.n == 1 && n == 1 && tn_int_value(f->indices.at[0], &lane))
+        return RESULT(s, &s->body, OpCompositeExtract, type, vectors[0], (uint32_t)lane);
+    if (n != f->indices.n || n > 4)
+        return tnk_visit_fail(v, x->loc, "this shuffle has no form in this client");
+    for (uint32_t i = 0; i < n; i++)
+        w[2 + i] = tn_int_value(f->indices.at[i], &lane) ? vectors[lane] : 0;
+    op_of(&s->body, OpCompositeConstruct, w, n + 2);
+    return w[1];
+}
+
+static tnk_id
+select_(tnk_visitor *v, const tn_expr *x, tnk_id cond, tnk_id a, tnk_id b)
+{
+    spirv *s = v->user;
+    return RESULT(s, &s->body, OpSelect, type_of(s, tn_dtype_of(x)), cond, a, b);
+}
+
+static tnk_id
+atomic(tnk_visitor *v, const tn_call *x, const tnk_place *p, tnk_id at, tnk_id operand)
+{
+    spirv *s = v->user;
+    uint32_t e = element(s, p, at), t = type_of(s, tn_dtype_of(TN_NODE(x)));
+    s->atomics++;
+    return RESULT(s, &s->body,
+                  tn_is_intrin(TN_NODE(x), TN_INTRIN_atomic_or) ? OpAtomicOr : OpAtomicAnd, t, e,
+                  u32(s, 1 /* Device */), u32(s, 0), operand);
+}
+
+static enum op
+bit_operation(tn_intrin_id id, bool is_signed)
+{
+    switch ((int)id) {
+    case TN_INTRIN_bitwise_and:
+        return OpBitwiseAnd;
+    case TN_INTRIN_bitwise_or:
+        return OpBitwiseOr;
+    case TN_INTRIN_bitwise_xor:
+        return OpBitwiseXor;
+    case TN_INTRIN_shift_left:
+        return OpShiftLeftLogical;
+    case TN_INTRIN_shift_right:
+        return is_signed ? OpShiftRightArithmetic : OpShiftRightLogical;
+    default:
+        return 0;
+    }
+}
+
+static tnk_id
 call(tnk_visitor *v, const tn_call *x, const tnk_id *args, uint32_t n)
 {
     spirv *s = v->user;
+    tnb_dtype d = tn_dtype_of(TN_NODE(x));
+    enum op bits = bit_operation(tn_intrin_of(TN_NODE(x)), d.code == TNB_INT);
+    if (bits)
+        return RESULT(s, &s->body, bits, type_of(s, d), args[0], args[1]);
+    if (tn_is_intrin(TN_NODE(x), TN_INTRIN_bitwise_not))
+        return RESULT(s, &s->body, OpNot, type_of(s, d), args[0]);
     if (!tn_is_intrin(TN_NODE(x), TN_INTRIN_exp) || n != 1)
         return tnk_visit_fail(v, x->base.loc, "the intrinsic '%s' has no form in this client",
                               tn_call_op_of(x)->base.name);
@@ -531,6 +629,10 @@ static const tnk_visits visits = {
     .cast = cast,
     .not_ = not_,
     .binary = binary,
+    .select = select_,
+    .broadcast = broadcast,
+    .shuffle = shuffle,
+    .atomic = atomic,
     .load = load,
     .call = call,
     .choice_begin = choice_begin,
@@ -658,6 +760,26 @@ static const char text[] =
     "                    B[vi] = T.float32(0)\n"
     "                B[vi] = B[vi] + A[vi, vj]\n"
     "    @T.prim_func(s_tir=True)\n"
+    "    def bytes(A: T.Buffer((64,), \"uint8\"), B: T.Buffer((64,), \"int8\"), C: T.Buffer((64,), "
+    "\"bool\")):\n"
+    "        for t in T.thread_binding(64, thread=\"threadIdx.x\"):\n"
+    "            B[t] = B[63 - t] + T.Cast(\"int8\", A[t])\n"
+    "            C[t] = A[t] == T.uint8(3)\n"
+    "    @T.prim_func(s_tir=True)\n"
+    "    def wide(A: T.Buffer((512,), \"float32\"), B: T.Buffer((512,), \"float32\"), C: "
+    "T.Buffer((513,), \"float32\")):\n"
+    "        for t in T.thread_binding(64, thread=\"threadIdx.x\"):\n"
+    "            for v in T.vectorized(8):\n"
+    "                B[t * 8 + v] = A[t * 8 + v] * C[t * 8 + v + 1]\n"
+    "    @T.prim_func(s_tir=True)\n"
+    "    def some(A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")):\n"
+    "        S = T.alloc_buffer((64,), scope=\"shared\")\n"
+    "        for t in T.thread_binding(64, thread=\"threadIdx.x\"):\n"
+    "            if t < 40:\n"
+    "                S[t] = A[t]\n"
+    "                T.tvm_storage_sync(\"shared\")\n"
+    "                B[t] = S[39 - t]\n"
+    "    @T.prim_func(s_tir=True)\n"
     "    def tangent(A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")):\n"
     "        for i in range(64):\n"
     "            with T.sblock(\"B\"):\n"
@@ -672,9 +794,14 @@ lowered(const char *name, const char *rules)
     if (!kind || !m)
         krun_print_errors(&k);
     assert_true(kind && m);
-    const tn_target *usual = k.target,
-                    *t = tn_as_target(
-                        tn_target_of(k.ctx, "vulkan", tn_dict_of(k.ctx, NULL, NULL, 0)));
+    /* what a device of Vulkan 1.1 has at least */
+    const tn_node *no = tn_bool(k.ctx, false),
+                  *attrs =
+                      tn_dictv(k.ctx, "max_vector_lanes", tn_i64(k.ctx, 4), "uniform_barriers",
+                               tn_string(k.ctx, "yes"), "supports_pointers", no, "supports_int8",
+                               no, "supports_int16", no, "supports_float16", no,
+                               "supports_8bit_buffer", no, "supports_16bit_buffer", no, NULL);
+    const tn_target *usual = k.target, *t = tn_as_target(tn_target_of(k.ctx, "vulkan", attrs));
     const tn_node *f = tn_module_get(m, name);
     k.target = t;
     f = *rules ? krun_schedule(&k, f, rules) : f;
@@ -724,6 +851,36 @@ a_reduction_with_barriers(void **state)
     free(s);
 }
 
+/* A device that stores words alone: parts of them by atomic operations. */
+static void
+bytes_in_words(void **state)
+{
+    (void)state;
+    spirv *s = made("bytes", "");
+    assert_int_equal(s->atomics, 4);
+    free(s);
+}
+
+/* Aligned vectors of four, and of what is not aligned the elements. */
+static void
+vectors_of_four(void **state)
+{
+    (void)state;
+    spirv *s = made("wide", "");
+    assert_true(s->vectors > 0);
+    free(s);
+}
+
+static void
+a_barrier_of_all_threads(void **state)
+{
+    (void)state;
+    spirv *s = made("some", "");
+    assert_int_equal(s->barriers, 1);
+    assert_int_equal(s->depth, 0);
+    free(s);
+}
+
 static void
 what_has_no_form_is_refused(void **state)
 {
@@ -746,6 +903,9 @@ main(void)
         cmocka_unit_test(element_wise),
         cmocka_unit_test(a_loop),
         cmocka_unit_test(a_reduction_with_barriers),
+        cmocka_unit_test(bytes_in_words),
+        cmocka_unit_test(vectors_of_four),
+        cmocka_unit_test(a_barrier_of_all_threads),
         cmocka_unit_test(what_has_no_form_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, open_all, close_all);

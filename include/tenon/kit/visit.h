@@ -55,6 +55,11 @@ typedef struct tnk_visits {
     tnk_id (*select)(tnk_visitor *v, const tn_expr *x, tnk_id cond, tnk_id a, tnk_id b);
     tnk_id (*broadcast)(tnk_visitor *v, const tn_expr *x, tnk_id a);
     tnk_id (*ramp)(tnk_visitor *v, const tn_expr *x, tnk_id start, tnk_id stride);
+    /* x's indices, which are numbers, say which lanes of the vectors put together are taken; a vector of one lane is a scalar. */
+    tnk_id (*shuffle)(tnk_visitor *v, const tn_expr *x, const tnk_id *vectors, uint32_t n);
+    /* atomic_and, atomic_or on an element: what it was. */
+    tnk_id (*atomic)(tnk_visitor *v, const tn_call *x, const tnk_place *p, tnk_id at,
+                     tnk_id operand);
     /* One element, or as many neighbours from `at` on as x has lanes. */
     tnk_id (*load)(tnk_visitor *v, const tn_expr *x, const tnk_place *p, tnk_id at);
     /* An intrinsic (tn_intrin_of) or a plugin's; operands that are texts have the id 0. */

@@ -18,11 +18,11 @@ class Expected:
     @T.prim_func
     def main(A: T.Buffer((3,), "uint32"), B: T.Buffer((4,), "uint32"), C: T.Buffer((3,), "uint32")):
         for i in range(10):
-            bits: T.let[T.uint32] = T.shift_left(T.bitwise_and(T.Cast("uint32", T.shift_right(T.shift_left(T.Cast("int32", T.bitwise_and(T.shift_right(A[(9 - i) // 4], T.bitwise_and(T.Cast("uint32", 9 - i), T.uint32(3)) * T.uint32(8)), T.uint32(255))), 24), 24) + T.Cast("int32", T.bitwise_and(T.shift_right(B[i // 4], T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8)), T.uint32(255)))), T.uint32(255)), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))
-            T.atomic_and(A[i // 4], T.bitwise_not(T.shift_left(T.uint32(255), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))))
-            T.atomic_or(A[i // 4], bits)
-            bits_1: T.let[T.uint32] = T.shift_left(T.Select(T.bitwise_and(T.shift_right(C[(9 - i) // 4], T.bitwise_and(T.Cast("uint32", 9 - i), T.uint32(3)) * T.uint32(8)), T.uint32(255)) != T.uint32(0), T.uint32(1), T.uint32(0)), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))
-            T.atomic_and(C[i // 4], T.bitwise_not(T.shift_left(T.uint32(255), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))))
-            T.atomic_or(C[i // 4], bits_1)
+            bits: T.let[T.uint32] = T.shift_left(T.bitwise_and(T.Cast("uint32", T.shift_right(T.shift_left(T.Cast("int32", T.bitwise_and(T.shift_right(A[T.shift_right(9 - i, 2)], T.bitwise_and(T.Cast("uint32", 9 - i), T.uint32(3)) * T.uint32(8)), T.uint32(255))), 24), 24) + T.Cast("int32", T.bitwise_and(T.shift_right(B[T.shift_right(i, 2)], T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8)), T.uint32(255)))), T.uint32(255)), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))
+            T.atomic_and(A[T.shift_right(i, 2)], T.bitwise_not(T.shift_left(T.uint32(255), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))))
+            T.atomic_or(A[T.shift_right(i, 2)], bits)
+            bits_1: T.let[T.uint32] = T.shift_left(T.Select(T.bitwise_and(T.shift_right(C[T.shift_right(9 - i, 2)], T.bitwise_and(T.Cast("uint32", 9 - i), T.uint32(3)) * T.uint32(8)), T.uint32(255)) != T.uint32(0), T.uint32(1), T.uint32(0)), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))
+            T.atomic_and(C[T.shift_right(i, 2)], T.bitwise_not(T.shift_left(T.uint32(255), T.bitwise_and(T.Cast("uint32", i), T.uint32(3)) * T.uint32(8))))
+            T.atomic_or(C[T.shift_right(i, 2)], bits_1)
         vector: T.let[T.int32x4] = T.Shuffle([T.shift_right(T.shift_left(T.Cast("int32", T.bitwise_and(A[0], T.uint32(255))), 24), 24), T.shift_right(T.shift_left(T.Cast("int32", T.bitwise_and(T.shift_right(A[0], T.uint32(8)), T.uint32(255))), 24), 24), T.shift_right(T.shift_left(T.Cast("int32", T.bitwise_and(T.shift_right(A[0], T.uint32(16)), T.uint32(255))), 24), 24), T.shift_right(T.shift_left(T.Cast("int32", T.bitwise_and(T.shift_right(A[0], T.uint32(24)), T.uint32(255))), 24), 24)], [0, 1, 2, 3])
         B[1] = T.bitwise_or(T.bitwise_or(T.bitwise_or(T.bitwise_and(T.Cast("uint32", T.Shuffle([vector], [0])), T.uint32(255)), T.shift_left(T.bitwise_and(T.Cast("uint32", T.Shuffle([vector], [1])), T.uint32(255)), T.uint32(8))), T.shift_left(T.bitwise_and(T.Cast("uint32", T.Shuffle([vector], [2])), T.uint32(255)), T.uint32(16))), T.shift_left(T.bitwise_and(T.Cast("uint32", T.Shuffle([vector], [3])), T.uint32(255)), T.uint32(24)))
