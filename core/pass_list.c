@@ -178,12 +178,12 @@ print_value(const tn_node *v, tnb_buf *out)
 {
     const tn_pair *p = tn_as_pair(v);
     if (!p) {
-        tn_value_write(v, out);
+        tn_write_value(v, out);
     } else if (strcmp(p->key, TN_PASS_ATTR) == 0) {
         tnb_buf_printf(out, "@attr(%s)", ((const tn_string_imm *)p->value)->value);
     } else {
         tnb_buf_putc(out, '@');
-        tn_value_write(p->value, out);
+        tn_write_value(p->value, out);
     }
 }
 

@@ -295,7 +295,7 @@ plain_word(const char *s)
 }
 
 void
-tn_value_write(const tn_node *v, tnb_buf *out)
+tn_write_value(const tn_node *v, tnb_buf *out)
 {
     switch ((tn_kind)v->kind) {
     case TN_KIND_INT_IMM:
@@ -325,7 +325,7 @@ tn_value_write(const tn_node *v, tnb_buf *out)
         for (uint32_t i = 0; i < l.n; i++) {
             if (i)
                 tnb_buf_putc(out, ',');
-            tn_value_write(l.at[i], out);
+            tn_write_value(l.at[i], out);
         }
         tnb_buf_putc(out, ']');
         break;
@@ -339,7 +339,7 @@ tn_value_write(const tn_node *v, tnb_buf *out)
                 tnb_buf_putc(out, ',');
             put_text(out, p->key);
             tnb_buf_putc(out, ':');
-            tn_value_write(p->value, out);
+            tn_write_value(p->value, out);
         }
         tnb_buf_putc(out, '}');
         break;

@@ -22,9 +22,6 @@ tn_value_bareword_char(char c);
 /* The whole text as one value; the error node after recording an error. */
 const tn_node *
 tn_value_of_text(tn_ctx *ctx, const char *text);
-/* Appends the text of a value that tn_value_read gives back. */
-void
-tn_value_write(const tn_node *v, tnb_buf *out);
 
 /* Checks `given` (Dict or NULL) against a schema and fills in what is missing. `owner` is for
  * messages: "relax.nn.conv2d", "pass FuseOps". The Dict, or the error node after recording an

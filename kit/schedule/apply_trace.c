@@ -214,43 +214,19 @@ read_buffer(reader *r, operands *o, bool allocated)
                     name);
 }
 
-/* A number, text, truth value, None or list of such. */
+/* A value as options have it; None: NULL. */
 static bool
-read_value(reader *r, const tn_node **out, int depth)
+read_value(reader *r, const tn_node **out)
 {
+    size_t used;
     blanks(r);
-    *out = NULL;
-    if (*r->p == '"') {
-        const char *text = quoted(r);
-        *out = text ? tn_string(r->ctx, text) : NULL;
-        return text;
-    }
-    if (*r->p == '[') {
-        tn_list items = {0};
-        r->p++;
-        if (depth > 8)
-            return complain(r, "the lists are too deep");
-        while (!punct(r, ']')) {
-            const tn_node *item;
-            if ((items.n && !punct(r, ',')) || !read_value(r, &item, depth + 1) || !item)
-                return complain(r, "the list is not well formed");
-            items = tn_list_append(r->ctx, items, item);
-        }
-        *out = tn_array_of(r->ctx, items);
-        return true;
-    }
-    if (*r->p == '-' || (*r->p >= '0' && *r->p <= '9')) {
-        int64_t v;
-        if (!number(r, &v))
-            return false;
-        *out = tn_i64(r->ctx, v);
-        return true;
-    }
-    const char *w = word(r);
-    if (w && (!strcmp(w, "True") || !strcmp(w, "False")))
-        *out = tn_bool(r->ctx, *w == 'T');
-    else if (!w || strcmp(w, "None"))
-        return complain(r, "a number, text, True, False, None or a list is missing");
+    *out = tn_read_value(r->ctx, r->p, strcspn(r->p, "\n"), &used);
+    r->p += used;
+    if (!*out)
+        return complain(r, "a number, text, True, False, None, a list or a dictionary of such is "
+                           "missing or not well formed");
+    if (tn_is(*out, TN_KIND_NONE))
+        *out = NULL;
     return true;
 }
 
@@ -557,7 +533,7 @@ read_operand(reader *r, char what, operands *o)
     case 'I':
         return read_ints(r, o, what == 'I');
     case 'v':
-        return read_value(r, &o->value, 0);
+        return read_value(r, &o->value);
     default:
         return read_map(r, o);
     }

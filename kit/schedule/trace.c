@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#include "tenon/core/text.h"
+
 void
 tnk_sch_note(tnk_sch *s, const char *fmt, ...)
 {
@@ -142,13 +144,19 @@ put_value(tnb_buf *out, const tn_node *v)
     } else if (str) {
         tnb_buf_putc(out, '"');
         for (const char *c = str->value; *c; c++) {
+            if ((unsigned char)*c < 32) {
+                tnb_buf_printf(out, "\\u%04x", (unsigned)*c);
+                continue;
+            }
             if (*c == '"' || *c == '\\')
                 tnb_buf_putc(out, '\\');
             tnb_buf_putc(out, *c);
         }
         tnb_buf_putc(out, '"');
-    } else {
+    } else if (!v || tn_is(v, TN_KIND_NONE)) {
         tnb_buf_puts(out, "None");
+    } else {
+        tn_write_value(v, out);
     }
 }
 

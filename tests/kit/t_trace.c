@@ -138,8 +138,7 @@ a_line_that_cannot_be_read_is_refused_where_it_is(void **state)
         {"cache_read(T_matmul, D, \"local\")", "the block accesses no buffer 'D'", 1, 22},
         {"set_scope(A, \"local\")", "no buffer 'A' is allocated", 1, 11},
         {"transform_block_layout(T_matmul, lambda i, j, k: (i, k, l))", "'l'", 1, 57},
-        {"annotate(T_matmul, ax0, \"x\", [1, oops])", "number, text, True, False, None or a list",
-         1, 38},
+        {"annotate(T_matmul, ax0, \"x\", [1, ])", "number, text, True, False, None, a list", 1, 34},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tnb_diags_clear(tn_diags(k.ctx));
@@ -173,12 +172,14 @@ static void
 every_kind_of_operand_is_read(void **state)
 {
     (void)state;
-    static const char text[] = "annotate_block(T_matmul, \"a\\\"b\", [1, \"x\", True, [-2]])\n"
-                               "cache_read(T_matmul, B, \"shared\", [1, 0])\n"
-                               "split(T_matmul, ax1, [-1, 4, 2])\n"
-                               "storage_align(B_shared, B_shared, -2, 32, 8)\n"
-                               "transform_block_layout(B_shared, lambda i, j: (((i * 21) + j)))\n"
-                               "annotate(T_matmul, ax0, \"unroll\", None)\n";
+    static const char text[] =
+        "annotate_block(T_matmul, \"a\\\"b\", [1, \"x\", True, [-2]])\n"
+        "annotate_block(T_matmul, \"c\", [0.5, \"two\\u000alines\", {\"d\":-1}])\n"
+        "cache_read(T_matmul, B, \"shared\", [1, 0])\n"
+        "split(T_matmul, ax1, [-1, 4, 2])\n"
+        "storage_align(B_shared, B_shared, -2, 32, 8)\n"
+        "transform_block_layout(B_shared, lambda i, j: (((i * 21) + j)))\n"
+        "annotate(T_matmul, ax0, \"unroll\", None)\n";
     tnb_diags_clear(tn_diags(k.ctx));
     tnk_sch *s = tnk_sch_new(k.ctx, program("matmul"));
     if (!tnk_sch_apply(s, text, "case", 1))

@@ -74,6 +74,9 @@ tn_text(tn_ctx *ctx, const tn_node *n);
  * value} or a word, which is text. *used: bytes that it takes, or up to the mistake. NULL: there is none; nothing is recorded. */
 TNB_EXPORT const tn_node *
 tn_read_value(tn_ctx *ctx, const char *text, size_t n, size_t *used);
+/* Appends the text from which tn_read_value makes the value again. */
+TNB_EXPORT void
+tn_write_value(const tn_node *v, tnb_buf *out);
 
 /* Attribute values as JSON and back (pass options, targets, metadata). */
 TNB_EXPORT const tn_node *
