@@ -402,7 +402,7 @@ tn_emit_binding(tn_builder *b, const tn_node *binding)
 }
 
 const tn_expr *
-tn_builder_lookup(tn_builder *b, const tn_expr *var)
+tn_builder_find_value(tn_builder *b, const tn_expr *var)
 {
     return tnb_ptrmap_get(&b->values, var);
 }

@@ -261,7 +261,7 @@ tnr_device_threads(const tnr_device *dev)
     return dev ? dev->threads : 0;
 }
 
-int
+bool
 tnr_device_is_host(const tnr_device *dev)
 {
     return dev && (dev->driver->flags & TNR_DRIVER_HOST_MEMORY) != 0;

@@ -66,7 +66,7 @@ extent_along(const cpu_attention_operand *o, uint32_t along)
 static const tn_call *
 call_of(tn_builder *b, const tn_expr *e)
 {
-    const tn_expr *value = tn_is_var(e) ? tn_builder_lookup(b, e) : e;
+    const tn_expr *value = tn_is_var(e) ? tn_builder_find_value(b, e) : e;
     return value && tn_is(value, TN_KIND_CALL) ? tn_as_call(value) : NULL;
 }
 

@@ -25,7 +25,7 @@ is_constant(tn_builder *b, const tn_expr *e, int steps)
     if (tn_is(e, TN_KIND_CONSTANT))
         return true;
     if (tn_is_var(e)) {
-        const tn_expr *value = tn_builder_lookup(b, e);
+        const tn_expr *value = tn_builder_find_value(b, e);
         return value && is_constant(b, value, steps);
     }
     const tn_call *call = tn_is(e, TN_KIND_CALL) ? tn_as_call(e) : NULL;
@@ -53,7 +53,7 @@ cpu_is_constant(tn_builder *b, const tn_expr *e)
 static const tn_expr *
 turned_source(tn_builder *b, const tn_expr *w)
 {
-    const tn_expr *value = tn_is_var(w) ? tn_builder_lookup(b, w) : w;
+    const tn_expr *value = tn_is_var(w) ? tn_builder_find_value(b, w) : w;
     const tn_call *call = value ? tn_is_call_to(value, "relax.permute_dims") : NULL;
     int64_t axes[MAX_RANK], rank = tn_type_ndim(w->type);
     if (!call || rank < 2 || rank > MAX_RANK)

@@ -77,7 +77,7 @@ static const tn_expr *
 value_of(tn_builder *b, const tn_expr *e)
 {
     for (int i = 0; e && tn_is_var(e) && i < MAX_STEPS; i++)
-        e = tn_builder_lookup(b, e);
+        e = tn_builder_find_value(b, e);
     return e;
 }
 

@@ -188,7 +188,7 @@ constant_indices(emit *e, const tn_expr *arg, uint32_t column, uint32_t width, i
 {
     const tn_constant *c = tn_as_constant(arg);
     if (!c && tn_is_var(arg))
-        c = tn_as_constant(tn_builder_lookup(e->b, arg));
+        c = tn_as_constant(tn_builder_find_value(e->b, arg));
     if (!c || c->data->kind == TN_DATA_DEFERRED)
         return UNKNOWN;
     const tn_data *d = c->data;

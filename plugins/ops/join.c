@@ -230,7 +230,7 @@ tuple_fields(tn_builder *b, const tn_expr *e)
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_tuple *t = tn_as_tuple(e);
     if (!t && tn_is_var(e))
-        t = tn_as_tuple(tn_builder_lookup(b, e));
+        t = tn_as_tuple(tn_builder_find_value(b, e));
     if (t)
         return t->fields;
     uint32_t n = tn_as_ty_tuple(e->type)->fields.n;

@@ -177,7 +177,7 @@ legalize_einsum(tn_builder *b, const tn_call *call)
     tn_list fields;
     einsum es;
     if (!t && tn_is_var(call->args.at[0]))
-        t = tn_as_tuple(tn_builder_lookup(b, call->args.at[0]));
+        t = tn_as_tuple(tn_builder_find_value(b, call->args.at[0]));
     if (!t || !infer_tensors(ctx, call, 0, &fields) || !read_einsum(ctx, call, fields, &es))
         return NULL;
     emit e = emit_begin(b, call);

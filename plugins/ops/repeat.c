@@ -229,7 +229,7 @@ legalize_meshgrid(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_tuple *t = tn_as_tuple(call->args.at[0]);
     if (!t && tn_is_var(call->args.at[0]))
-        t = tn_as_tuple(tn_builder_lookup(b, call->args.at[0]));
+        t = tn_as_tuple(tn_builder_find_value(b, call->args.at[0]));
     if (!t)
         return NULL;
     emit e = emit_begin(b, call);

@@ -566,7 +566,7 @@ legalize_index_put(tn_builder *b, const tn_call *call)
     tn_ctx *ctx = tn_builder_ctx(b);
     const tn_tuple *t = tn_as_tuple(call->args.at[1]);
     if (!t && tn_is_var(call->args.at[1]))
-        t = tn_as_tuple(tn_builder_lookup(b, call->args.at[1]));
+        t = tn_as_tuple(tn_builder_find_value(b, call->args.at[1]));
     if (!t || t->fields.n == 0)
         return NULL;
     emit e = emit_begin(b, call);

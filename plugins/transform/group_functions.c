@@ -80,7 +80,7 @@ static const tn_expr *
 bound_shape(maker *k, const tn_expr *var)
 {
     for (int hops = 0; tn_is_var(var) && hops < 64; hops++)
-        var = tn_builder_lookup(k->g->b, var);
+        var = tn_builder_find_value(k->g->b, var);
     return tn_is(var, TN_KIND_SHAPE_EXPR) ? var : NULL;
 }
 
@@ -356,7 +356,7 @@ overtakes(const reader_search *s, const tn_node *binding)
     tn_list args = vb ? transform_in_place_args(s->g->ctx, s->g->m, vb->value) : (tn_list){0};
     for (uint32_t i = 0; i < args.n; i++)
         if ((uintptr_t)tnb_ptrmap_get(&s->readers, args.at[i]) > 1 ||
-            tn_is_var(tn_builder_lookup(s->g->b, args.at[i])))
+            tn_is_var(tn_builder_find_value(s->g->b, args.at[i])))
             return true;
     return false;
 }

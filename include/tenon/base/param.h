@@ -24,7 +24,7 @@ typedef enum tnb_param_kind {
 } tnb_param_kind;
 
 /* Whether it is memory that a caller gives. */
-static inline int
+static inline bool
 tnb_param_is_memory(unsigned kind)
 {
     return kind == TNB_PARAM_BUFFER || kind == TNB_PARAM_IMAGE;

@@ -58,7 +58,7 @@ tn_emit_binding(tn_builder *b, const tn_node *binding);
 /* The value that a variable was bound to in this builder or a function given to tn_builder_know;
  * NULL: none. */
 TNB_EXPORT const tn_expr *
-tn_builder_lookup(tn_builder *b, const tn_expr *var);
+tn_builder_find_value(tn_builder *b, const tn_expr *var);
 TNB_EXPORT void
 tn_builder_know(tn_builder *b, const tn_expr *function);
 

@@ -254,7 +254,7 @@ tnr_device_dl(const tnr_device *dev);
 /* Threads of the host that its kernels, and libraries on it, may use. */
 TNB_EXPORT int
 tnr_device_threads(const tnr_device *dev);
-TNB_EXPORT int
+TNB_EXPORT bool
 tnr_device_is_host(const tnr_device *dev);
 /* Whether it runs an artifact's kernels as code of the host's processor, with the rights of this
  * process. */
