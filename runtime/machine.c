@@ -345,7 +345,7 @@ tnr_closure_new(tnr_vm *vm, uint32_t function, const tnr_value *bound, uint32_t 
     tnr_closure *c = malloc(sizeof *c + n * sizeof *bound);
     if (!c)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a closure");
-    *c = (tnr_closure){.object = {.refs = 1, .destroy = free_closure},
+    *c = (tnr_closure){.object = {.refs = 1, .nests = 1, .destroy = free_closure},
                        .vm = vm,
                        .function = function,
                        .n_bound = n};

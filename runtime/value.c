@@ -42,7 +42,7 @@ tnr_object_retain(tnr_object *o)
         __atomic_fetch_add(&o->refs, 1, __ATOMIC_RELAXED);
 }
 
-/* Objects that hold others release these, which may release others in turn: as deep as programs
+/* Objects that hold values release these, which may release others in turn: as deep as programs
  * nest tuples and closures. From a depth on they wait in a list, linked through the bytes of the
  * counts that they need no longer, until the outermost release destroys them. */
 enum { DEEPEST_RELEASE = 64 };
@@ -56,6 +56,10 @@ _Static_assert(sizeof(void *) <= offsetof(tnr_object, destroy),
 static void
 destroy(tnr_object *o)
 {
+    if (!o->nests) {
+        o->destroy(o);
+        return;
+    }
     typeof(deep) *d = &deep; /* is found by a call */
     if (d->releases == DEEPEST_RELEASE) {
         void *link = d->waiting;
@@ -191,7 +195,7 @@ tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err)
     tnr_tuple *t = malloc(sizeof *t + (size_t)n * sizeof *items);
     if (!t)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a tuple of %" PRIu32 " items", n);
-    t->object = (tnr_object){.refs = 1, .destroy = free_tuple};
+    t->object = (tnr_object){.refs = 1, .nests = 1, .destroy = free_tuple};
     t->n = n;
     t->reserved = 0;
     for (uint32_t i = 0; i < n; i++) {

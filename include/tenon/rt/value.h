@@ -38,7 +38,8 @@ typedef enum tnr_tag {
  * reference goes. */
 typedef struct tnr_object {
     uint32_t refs;
-    uint32_t reserved;
+    uint32_t
+        nests; /* 1: holds values, which may hold others: a tuple, a closure, an object of a plugin that does */
     void (*destroy)(struct tnr_object *o);
 } tnr_object;
 
