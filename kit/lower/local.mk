@@ -14,6 +14,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/loop_partition.c \
 	kit/lower/lower.h \
 	kit/lower/lower_init_block.c \
+	kit/lower/lower_int64.c \
 	kit/lower/lower_intrin.c \
 	kit/lower/lower_match_buffer.c \
 	kit/lower/lower_vector_access.c \

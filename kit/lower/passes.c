@@ -36,4 +36,5 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_lower_vector_access,
     &tnk_pass_widen_arithmetic,
     &tnk_pass_widen_storage,
+    &tnk_pass_lower_int64,
 };

@@ -51,7 +51,7 @@ close_all(void **state)
 typedef struct device {
     int64_t max_vector_lanes;
     const char *uniform_barriers;
-    bool no_pointers, no_8bit, no_16bit, no_int8, no_int16, no_float16;
+    bool no_pointers, no_8bit, no_16bit, no_int8, no_int16, no_float16, no_int64;
 } device;
 
 static device
@@ -65,7 +65,8 @@ draw_device(void)
                     .no_16bit = between(0, 2) > 0,
                     .no_int8 = between(0, 2) > 0,
                     .no_int16 = between(0, 2) > 0,
-                    .no_float16 = between(0, 2) > 0};
+                    .no_float16 = between(0, 2) > 0,
+                    .no_int64 = between(0, 2) > 0};
 }
 
 static const tn_target *
@@ -84,7 +85,8 @@ target_of(const device *d)
         bool lacks;
     } rows[] = {{"supports_pointers", d->no_pointers},  {"supports_8bit_buffer", d->no_8bit},
                 {"supports_16bit_buffer", d->no_16bit}, {"supports_int8", d->no_int8},
-                {"supports_int16", d->no_int16},        {"supports_float16", d->no_float16}};
+                {"supports_int16", d->no_int16},        {"supports_float16", d->no_float16},
+                {"supports_int64", d->no_int64}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].lacks)
             attrs = tn_dict_set(k.ctx, attrs, rows[i].attr, tn_bool(k.ctx, false));
@@ -103,6 +105,8 @@ static tn_walk_step
 find_lack(void *user, const tn_node *n)
 {
     lack *l = user;
+    if (n->kind == TN_KIND_BUFFER || n->kind == TN_KIND_ALLOC_BUFFER)
+        return TN_WALK_SKIP; /* extents are no work of a kernel's */
     tnb_dtype d = tn_is_scalar(n) ? tn_dtype_of(n) : TNB_I32;
     if (l->d->max_vector_lanes > 0 && d.lanes > l->d->max_vector_lanes)
         l->what = "a vector is too wide";
@@ -124,6 +128,8 @@ find_lack(void *user, const tn_node *n)
             (d.code == TNB_FLOAT && d.bits == 16 && l->d->no_float16))
             l->what = "a number is too narrow";
     }
+    if (l->d->no_int64 && tn_is_scalar(n) && tnb_dtype_is_int(d) && d.bits == 64)
+        l->what = "a number has 64 bits";
     if (tn_as_buffer_store(n))
         l->stored = tn_as_buffer_store(n)->value;
     bool pointer = n->kind == TN_KIND_DECL_BUFFER || (tn_as_call(n) && d.code == TNB_HANDLE);
@@ -219,6 +225,10 @@ launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list 
 {
     host h;
     host_init(&h, f, dims, args);
+    for (uint32_t i = 0; i < kernel->n_params; i++) /* a pass may have made scalars of its own */
+        if (kernel->params[i].kind == TNB_PARAM_SCALAR)
+            tnb_ptrmap_set(&h.values, kernel->params[i].var,
+                           host_value(&h, kernel->params[i].value));
     tn_list given = {0};
     void *bytes[16];
     for (uint32_t i = 0; i < kernel->n_params; i++) {
@@ -359,9 +369,9 @@ is_float(const char *d)
 static const char *
 draw_dtype(bool ints)
 {
-    static const char *const all[] = {"int32",  "int8",    "uint8",   "int16",   "uint16",
-                                      "uint32", "float32", "float16", "float16", "bool"};
-    return all[between(0, ints ? 5 : 9)];
+    static const char *const all[] = {"int32", "int8",  "uint8",   "int16",   "uint16",  "uint32",
+                                      "int64", "int64", "float32", "float16", "float16", "bool"};
+    return all[between(0, ints ? 7 : 11)];
 }
 
 /* How a view of elements of the dtype may read them. */
@@ -443,8 +453,8 @@ expression(text *t, const char *d, int depth)
         pair_of(t, "(, - ", d, depth);
         return;
     case 3:
-        /* what float16 cannot hold is another number in 32 bits */
-        pair_of(t, strcmp(d, "float16") ? "(, * " : "T.min(,, ", d, depth);
+        /* what float16 cannot hold is another number in 32 bits; products of int64 have no form */
+        pair_of(t, strcmp(d, "float16") && strcmp(d, "int64") ? "(, * " : "T.min(,, ", d, depth);
         return;
     case 4:
         pair_of(t, "T.max(,, ", d, depth);
@@ -480,6 +490,10 @@ expression(text *t, const char *d, int depth)
         return;
     }
     default:
+        if (!strcmp(d, "int64")) {
+            leaf(t, d);
+            return;
+        }
         add(t, "T.%s(", between(0, 1) ? "shift_left" : "shift_right");
         expression(t, d, depth - 1);
         add(t, ", T.%s(%d))", d, (int)between(0, 7));
@@ -708,6 +722,7 @@ nothing_is_there_for_nothing(void **state)
         {"LowerViews", {.uniform_barriers = "no", .no_pointers = true}, false},
         {"WidenArithmetic", {.uniform_barriers = "no", .no_int8 = true, .no_float16 = true}, false},
         {"WidenStorage", {.uniform_barriers = "no", .no_8bit = true, .no_16bit = true}, false},
+        {"LowerInt64", {.uniform_barriers = "no", .no_int64 = true}, false},
         {"LowerVectorAccess", {.uniform_barriers = "no", .no_pointers = true}, false}};
     text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
