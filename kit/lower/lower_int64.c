@@ -7,8 +7,8 @@
  *                                                      B[i * 2] = lo; B[i * 2 + 1] = hi
  *
  * Indices, loops, scalars, and what is computed of them without loads, count in int32: memory that such a device reaches has fewer
- * than 2^31 elements. Data has two words, the lower first, as on a little-endian host: loads, stores, casts, sums, differences, min,
- * max, comparisons, choices and bitwise operations. The rest (products, quotients and shifts of data) is an error that names it. An
+ * than 2^31 elements. Data has two words, the lower first, as on a little-endian host: loads, stores, casts, sums, differences, products, min,
+ * max, comparisons, choices and bitwise operations. The rest (quotients and shifts of data) is an error that names it. An
  * index that came as data and needs more than 32 bits is out of every range. A float of more than 56 bits is rounded twice.
  * Needs: flat buffers without views (LowerViews); NarrowDataType before, so that little is left.
  */
@@ -211,6 +211,25 @@ extended(words *w, const tn_expr *x)
                       : number(ctx, u, 0)};
 }
 
+/* By halves of the lower words, whose products fit. */
+static pair
+product(words *w, pair a, pair b)
+{
+    tn_ctx *ctx = w->ctx;
+    tnb_dtype d = tn_dtype_of(a.lo);
+    const tn_expr *low = number(ctx, d, 0xffff), *up = number(ctx, d, 16);
+    const tn_expr *al = tn_bitwise_and(ctx, a.lo, low), *ah = tn_shift_right(ctx, a.lo, up),
+                  *bl = tn_bitwise_and(ctx, b.lo, low), *bh = tn_shift_right(ctx, b.lo, up);
+    const tn_expr *lh = tn_mul(ctx, al, bh), *hl = tn_mul(ctx, ah, bl),
+                  *mid = tn_add(ctx, tn_shift_right(ctx, tn_mul(ctx, al, bl), up),
+                                tn_add(ctx, tn_bitwise_and(ctx, lh, low),
+                                       tn_bitwise_and(ctx, hl, low)));
+    const tn_expr *hi = tn_add(ctx, tn_mul(ctx, ah, bh), tn_shift_right(ctx, mid, up));
+    hi = tn_add(ctx, hi, tn_add(ctx, tn_shift_right(ctx, lh, up), tn_shift_right(ctx, hl, up)));
+    hi = tn_add(ctx, hi, tn_add(ctx, tn_mul(ctx, a.lo, b.hi), tn_mul(ctx, a.hi, b.lo)));
+    return (pair){tn_mul(ctx, a.lo, b.lo), hi};
+}
+
 static pair
 of_data(words *w, const tn_expr *e)
 {
@@ -233,6 +252,8 @@ of_data(words *w, const tn_expr *e)
         case TN_KIND_SUB:
             carry = tn_select_of(ctx, tn_cmp(ctx, TN_KIND_LT, a.lo, b.lo), one, zero);
             return (pair){tn_sub(ctx, a.lo, b.lo), tn_sub(ctx, tn_sub(ctx, a.hi, b.hi), carry)};
+        case TN_KIND_MUL:
+            return product(w, a, b);
         case TN_KIND_MIN:
             return choose(w, less(w, d.code == TNB_INT, a, b), a, b);
         case TN_KIND_MAX:

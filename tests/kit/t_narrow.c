@@ -453,8 +453,8 @@ expression(text *t, const char *d, int depth)
         pair_of(t, "(, - ", d, depth);
         return;
     case 3:
-        /* what float16 cannot hold is another number in 32 bits; products of int64 have no form */
-        pair_of(t, strcmp(d, "float16") && strcmp(d, "int64") ? "(, * " : "T.min(,, ", d, depth);
+        /* what float16 cannot hold is another number in 32 bits */
+        pair_of(t, strcmp(d, "float16") ? "(, * " : "T.min(,, ", d, depth);
         return;
     case 4:
         pair_of(t, "T.max(,, ", d, depth);
