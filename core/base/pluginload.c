@@ -286,6 +286,13 @@ tnb_plugins_check(tnb_plugins *p, const tnb_plugin *plugin, const char *const *h
             k++;
             continue;
         }
+        if (order < 0 && i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0) {
+            tnb_fail(err, TNB_ABI, "the module of '%s' holds %s twice", plugin->manifest,
+                     sorted[i]);
+            tnb_hint(err, "leave one of the two entries out of the descriptor's tables");
+            tnb_plugins_refuse(p, plugin, err);
+            return TNB_ABI;
+        }
         tnb_fail(err, TNB_ABI, "the manifest '%s' %s %s, which the module %s", plugin->manifest,
                  order < 0 ? "does not promise" : "promises",
                  order < 0 ? sorted[i] : plugin->provides[k],

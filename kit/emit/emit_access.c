@@ -161,6 +161,15 @@ same_bits(tnk_emitter *e, tnb_dtype from, tnb_dtype d)
     return d.lanes > 1 ? tnk_bits_open(e, from, d) : tn_strf(e->ctx, "((%s)", tnk_c_type(e, d));
 }
 
+static void
+fail_vector_elements(tnk_emitter *e, const tn_buffer *b, tn_loc loc)
+{
+    tnk_emit_fail(e, loc, "buffer '%s' has vector elements, which source emission does not handle",
+                  b->name);
+    tnb_diag_hint(tn_diags(e->ctx),
+                  "elements stay scalar where the target's attribute max_vector_lanes is 1");
+}
+
 void
 tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
 {
@@ -170,9 +179,7 @@ tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
     const tn_buffer *b = tn_as_buffer(l->buffer);
     tnb_dtype d = with_lanes(b->dtype, 1), s = stored_dtype(b, m);
     if (b->dtype.lanes != 1) {
-        tnk_emit_fail(e, l->base.loc,
-                      "buffer '%s' has vector elements, which source emission does not handle",
-                      b->name);
+        fail_vector_elements(e, b, l->base.loc);
         return;
     }
     uint16_t n = tn_dtype_of(l->indices.at[0]).lanes;
@@ -323,9 +330,7 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
         return;
     const tn_buffer *b = tn_as_buffer(st->buffer);
     if (b->dtype.lanes != 1) {
-        tnk_emit_fail(e, st->base.loc,
-                      "buffer '%s' has vector elements, which source emission does not handle",
-                      b->name);
+        fail_vector_elements(e, b, st->base.loc);
         return;
     }
     const tn_expr *index = st->indices.at[0];

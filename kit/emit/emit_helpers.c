@@ -167,6 +167,13 @@ tnk_help_nan_minmax(tnk_emitter *e, tnb_dtype d, bool max)
     return f;
 }
 
+/* An unsigned type in which integers of this dtype wrap: a device may have none of 64 bits. */
+static const char *
+wrapping(const tnk_emitter *e, tnb_dtype d)
+{
+    return d.bits > 32 ? e->d->uint64 : e->d->uint32;
+}
+
 /* Division by zero gives 0, the least integer by -1 wraps. */
 const char *
 tnk_help_int_div(tnk_emitter *e, tnb_dtype d, tn_kind kind)
@@ -187,7 +194,7 @@ tnk_help_int_div(tnk_emitter *e, tnb_dtype d, tn_kind kind)
     }
     tnb_buf_puts(b, "    if (b == 0)\n        return 0;\n");
     if (quotient)
-        tnb_buf_printf(b, "    if (b == -1)\n        return (%s)(0 - (uint64_t)a);\n", t);
+        tnb_buf_printf(b, "    if (b == -1)\n        return (%s)(0 - (%s)a);\n", t, wrapping(e, d));
     else
         tnb_buf_puts(b, "    if (b == -1)\n        return 0;\n");
     if (kind == TN_KIND_DIV || kind == TN_KIND_MOD)
@@ -213,11 +220,11 @@ tnk_help_shift(tnk_emitter *e, tnb_dtype d, bool left)
     if (!tnk_once(e, f))
         return f;
     tnb_buf *b = &e->src->helpers;
-    tnb_buf_printf(b, "%s %s %s(%s a, %s n)\n{\n    if ((uint64_t)n >= %d)\n        return %s;\n",
-                   e->d->inline_, t, f, t, t, d.bits,
+    tnb_buf_printf(b, "%s %s %s(%s a, %s n)\n{\n    if ((%s)n >= %d)\n        return %s;\n",
+                   e->d->inline_, t, f, t, t, wrapping(e, d), d.bits,
                    left || d.code != TNB_INT ? "0" : "a < 0 ? -1 : 0");
     if (left)
-        tnb_buf_printf(b, "    return (%s)((uint64_t)a << n);\n}\n", t);
+        tnb_buf_printf(b, "    return (%s)((%s)a << n);\n}\n", t, wrapping(e, d));
     else
         tnb_buf_printf(b, "    return (%s)(a >> n);\n}\n", t);
     return f;

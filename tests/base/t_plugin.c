@@ -143,6 +143,11 @@ a_manifest_that_lies_is_refused(void **state)
     assert_non_null(tnb_plugins_load(index_, p, &err));
     assert_int_equal(tnb_plugins_check(index_, p, more, 2, &err), TNB_ABI);
     has(err.message, "promises op:x.y, which the module does not hold");
+    static const char *const twice[] = {"op:x.y", "pass:A", "pass:B", "op:x.y"};
+    p = look(NULL, 0);
+    assert_non_null(tnb_plugins_load(index_, p, &err));
+    assert_int_equal(tnb_plugins_check(index_, p, twice, 4, &err), TNB_ABI);
+    has(err.message, "holds op:x.y twice");
     put("module_good",
         "[plugin]\nname = test\nversion = 2.0\nabi = 0.1\nkind = compiler\nmodule = test.so\n");
     p = look(NULL, 0);
