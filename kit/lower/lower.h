@@ -54,6 +54,9 @@ typedef TNB_VEC(const tn_stmt *) tnk_stmt_vec;
  */
 const tn_node *
 tnk_accessed(const tn_node *n, tn_list *indices);
+/* The integer v in each lane of dtype d. */
+const tn_expr *
+tnk_int_of(tn_ctx *ctx, tnb_dtype d, int64_t v);
 /* What the target says by an attribute; `otherwise` where there is no target, or it has none of that name. */
 int64_t
 tnk_target_int(const tn_pass_ctx *pc, const char *attr, int64_t otherwise);

@@ -62,15 +62,6 @@ refuse(words *w, const tn_expr *e, const char *what)
     return e;
 }
 
-static const tn_expr *
-number(tn_ctx *ctx, tnb_dtype d, int64_t v)
-{
-    tnb_dtype one = d;
-    one.lanes = 1;
-    const tn_expr *x = tn_int_imm_of(ctx, one, v);
-    return d.lanes > 1 ? tn_broadcast_of(ctx, x, d.lanes) : x;
-}
-
 /* ---- what counts: int32 ---- */
 
 static tn_walk_step
@@ -169,8 +160,8 @@ index_of(words *w, const tn_expr *e)
     pair p = data(w, e);
     const tn_expr *lo = tn_cast_to(ctx, to, p.lo),
                   *fits = tn_cmp(ctx, TN_KIND_EQ, tn_cast_to(ctx, to, p.hi),
-                                 tn_shift_right(ctx, lo, number(ctx, to, 31)));
-    return tn_select_of(ctx, fits, lo, number(ctx, to, INT32_MAX));
+                                 tn_shift_right(ctx, lo, tnk_int_of(ctx, to, 31)));
+    return tn_select_of(ctx, fits, lo, tnk_int_of(ctx, to, INT32_MAX));
 }
 
 /* ---- data: two words ---- */
@@ -207,8 +198,8 @@ extended(words *w, const tn_expr *x)
     const tn_expr *up = tn_cast_to(ctx, s, x);
     return (pair){tn_cast_to(ctx, u, x),
                   d.code == TNB_INT
-                      ? tn_cast_to(ctx, u, tn_shift_right(ctx, up, number(ctx, s, 31)))
-                      : number(ctx, u, 0)};
+                      ? tn_cast_to(ctx, u, tn_shift_right(ctx, up, tnk_int_of(ctx, s, 31)))
+                      : tnk_int_of(ctx, u, 0)};
 }
 
 /* By halves of the lower words, whose products fit. */
@@ -217,7 +208,7 @@ product(words *w, pair a, pair b)
 {
     tn_ctx *ctx = w->ctx;
     tnb_dtype d = tn_dtype_of(a.lo);
-    const tn_expr *low = number(ctx, d, 0xffff), *up = number(ctx, d, 16);
+    const tn_expr *low = tnk_int_of(ctx, d, 0xffff), *up = tnk_int_of(ctx, d, 16);
     const tn_expr *al = tn_bitwise_and(ctx, a.lo, low), *ah = tn_shift_right(ctx, a.lo, up),
                   *bl = tn_bitwise_and(ctx, b.lo, low), *bh = tn_shift_right(ctx, b.lo, up);
     const tn_expr *lh = tn_mul(ctx, al, bh), *hl = tn_mul(ctx, ah, bl),
@@ -235,15 +226,16 @@ of_data(words *w, const tn_expr *e)
 {
     tn_ctx *ctx = w->ctx;
     tnb_dtype d = tn_dtype_of(e), u = lanes_as(word, d);
-    pair none = {number(ctx, u, 0), number(ctx, u, 0)};
+    pair none = {tnk_int_of(ctx, u, 0), tnk_int_of(ctx, u, 0)};
     int64_t v;
     if (tn_int_value(e, &v))
-        return (pair){number(ctx, u, v & 0xffffffff), number(ctx, u, (v >> 32) & 0xffffffff)};
+        return (pair){tnk_int_of(ctx, u, v & 0xffffffff),
+                      tnk_int_of(ctx, u, (v >> 32) & 0xffffffff)};
     if (counts(w, e))
         return extended(w, narrow(w, e));
     if (tn_is_binary(e)) {
         pair a = data(w, ((const tn_binary *)e)->a), b = data(w, ((const tn_binary *)e)->b);
-        const tn_expr *one = number(ctx, u, 1), *zero = number(ctx, u, 0), *lo, *carry;
+        const tn_expr *one = tnk_int_of(ctx, u, 1), *zero = tnk_int_of(ctx, u, 0), *lo, *carry;
         switch (e->kind) {
         case TN_KIND_ADD:
             lo = tn_add(ctx, a.lo, b.lo);
@@ -291,8 +283,8 @@ of_data(words *w, const tn_expr *e)
             break;
         const tn_expr *i = index_of(w, l->indices.at[0]);
         tnb_dtype at = tn_dtype_of(i);
-        const tn_expr *lo = tn_mul(ctx, i, number(ctx, at, 2)),
-                      *hi = tn_add(ctx, lo, number(ctx, at, 1));
+        const tn_expr *lo = tn_mul(ctx, i, tnk_int_of(ctx, at, 2)),
+                      *hi = tn_add(ctx, lo, tnk_int_of(ctx, at, 1));
         if (tn_as_ramp(i)) {
             const tn_ramp *r = tn_as_ramp(i);
             const tn_expr *two = tn_int_imm_of(ctx, tn_dtype_of(r->start), 2),
@@ -391,7 +383,7 @@ cast(words *w, const tn_expr *x, tnb_dtype to)
     pair p = data(w, x);
     if (tnb_dtype_is_bool(to))
         return tn_cmp(ctx, TN_KIND_NE, tn_bitwise_or(ctx, p.lo, p.hi),
-                      number(ctx, tn_dtype_of(p.lo), 0));
+                      tnk_int_of(ctx, tn_dtype_of(p.lo), 0));
     if (!tnb_dtype_is_float(to))
         return tn_cast_to(ctx, to, p.lo);
     tnb_dtype s = lanes_as(TNB_I32, to), one = to, f = lanes_as(TNB_F32, to);
@@ -491,7 +483,8 @@ store(words *w, const tn_buffer_store *b)
     pair v = held(w, "word", data(w, b->value), &out);
     const tn_expr *i = at.at[0];
     tnb_dtype d = tn_dtype_of(i);
-    const tn_expr *lo = tn_mul(ctx, i, number(ctx, d, 2)), *hi = tn_add(ctx, lo, number(ctx, d, 1));
+    const tn_expr *lo = tn_mul(ctx, i, tnk_int_of(ctx, d, 2)),
+                  *hi = tn_add(ctx, lo, tnk_int_of(ctx, d, 1));
     if (tn_as_ramp(i)) {
         const tn_ramp *r = tn_as_ramp(i);
         const tn_expr *two = tn_int_imm_of(ctx, tn_dtype_of(r->start), 2),

@@ -64,6 +64,15 @@ tnk_reinterpret(tn_ctx *ctx, tnb_dtype d, const tn_expr *e)
                : tn_scalar_call(ctx, d, op, tn_list_of(ctx, &e, 1), NULL);
 }
 
+const tn_expr *
+tnk_int_of(tn_ctx *ctx, tnb_dtype d, int64_t v)
+{
+    tnb_dtype one = d;
+    one.lanes = 1;
+    const tn_expr *x = tn_int_imm_of(ctx, one, v);
+    return d.lanes > 1 ? tn_broadcast_of(ctx, x, d.lanes) : x;
+}
+
 int64_t
 tnk_target_int(const tn_pass_ctx *pc, const char *attr, int64_t otherwise)
 {

@@ -52,15 +52,6 @@ refuse(widening *w, const tn_expr *e, const char *what)
     return e;
 }
 
-static const tn_expr *
-number(tn_ctx *ctx, tnb_dtype d, int64_t v)
-{
-    tnb_dtype one = d;
-    one.lanes = 1;
-    const tn_expr *x = tn_int_imm_of(ctx, one, v);
-    return d.lanes > 1 ? tn_broadcast_of(ctx, x, d.lanes) : x;
-}
-
 /* A 32-bit number as the number that the lowest bits are. */
 static const tn_expr *
 wrapped(widening *w, tnb_dtype narrow, const tn_expr *e)
@@ -70,8 +61,8 @@ wrapped(widening *w, tnb_dtype narrow, const tn_expr *e)
     if (narrow.code == TNB_FLOAT)
         return e;
     if (narrow.code == TNB_UINT)
-        return tn_bitwise_and(ctx, e, number(ctx, d, (1 << narrow.bits) - 1));
-    const tn_expr *by = number(ctx, d, 32 - narrow.bits);
+        return tn_bitwise_and(ctx, e, tnk_int_of(ctx, d, (1 << narrow.bits) - 1));
+    const tn_expr *by = tnk_int_of(ctx, d, 32 - narrow.bits);
     return tn_shift_right(ctx, tn_shift_left(ctx, e, by), by);
 }
 
@@ -128,7 +119,7 @@ reinterpreted(widening *w, const tn_expr *e, const tn_expr *was, const tn_expr *
     const tn_expr *bits =
         from.code == TNB_FLOAT ? tnk_float_to_half(ctx, x) : tn_cast_to(ctx, word, x);
     if (to.code == TNB_FLOAT)
-        return tnk_half_to_float(ctx, tn_bitwise_and(ctx, bits, number(ctx, word, 0xffff)));
+        return tnk_half_to_float(ctx, tn_bitwise_and(ctx, bits, tnk_int_of(ctx, word, 0xffff)));
     return wrapped(w, to, tn_cast_to(ctx, wide_dtype(w, to), bits));
 }
 
@@ -162,9 +153,10 @@ call(widening *w, const tn_expr *e)
     case TN_INTRIN_popcount:
     case TN_INTRIN_clz: /* of the narrow bits */
         if (in.code == TNB_INT)
-            x = tn_bitwise_and(ctx, x, number(ctx, tn_dtype_of(x), (1 << in.bits) - 1));
+            x = tn_bitwise_and(ctx, x, tnk_int_of(ctx, tn_dtype_of(x), (1 << in.bits) - 1));
         r = tn_scalar_call(ctx, to, c->op, tn_list_of(ctx, &x, 1), c->attrs);
-        return tn_intrin_of(e) == TN_INTRIN_clz ? tn_sub(ctx, r, number(ctx, to, 32 - in.bits)) : r;
+        return tn_intrin_of(e) == TN_INTRIN_clz ? tn_sub(ctx, r, tnk_int_of(ctx, to, 32 - in.bits))
+                                                : r;
     default:
         r = tn_scalar_call(ctx, to, c->op, args, c->attrs);
         return lacks(w, d) && tn_intrin_of(e) != TN_INTRIN_if_then_else ? wrapped(w, d, r) : r;

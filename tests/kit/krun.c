@@ -270,6 +270,39 @@ krun_copy(krun *k, tn_list args)
 }
 
 bool
+krun_interpret(krun *k, const tn_node *func, tn_list args)
+{
+    tnb_err err = {0};
+    const tn_evaluator *eval = tn_find_evaluator(k->reg, "interp", &err);
+    if (!eval) {
+        fprintf(stderr, "%s\n", err.message);
+        return false;
+    }
+    tn_eval_options opt = {0};
+    const tn_module *m = tn_module_set(k->ctx, tn_module_new(k->ctx), "f", func);
+    if (eval->run(eval->self, k->ctx, m, "f", args.at, args.n, &opt))
+        return true;
+    krun_print_errors(k);
+    return false;
+}
+
+bool
+krun_close_to(krun *k, tn_list args, tn_list wanted, double rtol, double atol)
+{
+    for (uint32_t i = 0; i < wanted.n; i++) {
+        tnb_buf why = {0};
+        bool ok = tn_values_close(k->ctx, args.at[i], wanted.at[i], rtol, atol, &why);
+        if (!ok)
+            fprintf(stderr, "argument %u: %s\n%s\n", i, why.s ? why.s : "",
+                    k->last_source ? k->last_source : "");
+        tnb_buf_free(&why);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+bool
 krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol,
           double atol)
 {
@@ -281,15 +314,5 @@ krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node 
     tn_list other = krun_copy(k, args);
     if (!krun_run(k, func, args) || !krun_run(k, scheduled, other))
         return false;
-    for (uint32_t i = 0; i < args.n; i++) {
-        tnb_buf why = {0};
-        bool ok = tn_values_close(k->ctx, other.at[i], args.at[i], rtol, atol, &why);
-        if (!ok)
-            fprintf(stderr, "argument %u: %s\n%s\n", i, why.s ? why.s : "",
-                    k->last_source ? k->last_source : "");
-        tnb_buf_free(&why);
-        if (!ok)
-            return false;
-    }
-    return true;
+    return krun_close_to(k, other, args, rtol, atol);
 }

@@ -53,6 +53,12 @@ krun_run(krun *k, const tn_node *func, tn_list args);
 /* Copies of Constants. */
 tn_list
 krun_copy(krun *k, tn_list args);
+/* Runs it in the interpreter; args as for krun_call. False (with a message on stderr): it failed. */
+bool
+krun_interpret(krun *k, const tn_node *func, tn_list args);
+/* Whether the arguments are close to those that are wanted; the first that is not goes to stderr. */
+bool
+krun_close_to(krun *k, tn_list args, tn_list wanted, double rtol, double atol);
 /* Runs `func` as it is and `scheduled` on equal random arguments and compares all of them. */
 bool
 krun_same(krun *k, const tn_node *func, const tn_node *scheduled, const tn_node *dims, double rtol,

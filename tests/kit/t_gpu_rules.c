@@ -156,35 +156,6 @@ check_stmt(const tn_node *n, bound b, const char **why)
     }
 }
 
-static bool
-run(const tn_node *f, tn_list args)
-{
-    tnb_err err = {0};
-    const tn_evaluator *eval = tn_find_evaluator(k.reg, "interp", &err);
-    assert_non_null(eval);
-    tn_eval_options opt = {0};
-    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f);
-    if (eval->run(eval->self, k.ctx, m, "f", args.at, args.n, &opt))
-        return true;
-    krun_print_errors(&k);
-    return false;
-}
-
-static bool
-same(tn_list a, tn_list b, double tolerance)
-{
-    for (uint32_t i = 0; i < a.n; i++) {
-        tnb_buf why = {0};
-        bool ok = tn_values_close(k.ctx, b.at[i], a.at[i], tolerance, tolerance, &why);
-        if (!ok)
-            fprintf(stderr, "argument %u: %s\n", i, why.s ? why.s : "");
-        tnb_buf_free(&why);
-        if (!ok)
-            return false;
-    }
-    return true;
-}
-
 /* The module of the lowered function, of its kernels if there are several. */
 static const tn_module *
 lowered(const tn_node *f, const tn_target *target, bool split)
@@ -265,9 +236,10 @@ check_results(const tn_node *f, const tn_node *g, const tn_node *low, const gpu_
     if (!tn_random_args(k.ctx, f, 7, dims, &a))
         return "no arguments";
     tn_list c = krun_copy(&k, a), d = krun_copy(&k, a);
-    if (!run(f, a) || (g && (!run(g, c) || !same(a, c, tolerance))))
+    if (!krun_interpret(&k, f, a) ||
+        (g && (!krun_interpret(&k, g, c) || !krun_close_to(&k, c, a, tolerance, tolerance))))
         return "computes something else";
-    if (low && (!run(low, d) || !same(a, d, tolerance)))
+    if (low && (!krun_interpret(&k, low, d) || !krun_close_to(&k, d, a, tolerance, tolerance)))
         return "lowered, computes something else";
     return NULL;
 }

@@ -171,20 +171,6 @@ lowered(const device *d, const tn_node *f, const char *without)
     return tnk_lower_kernel(k.ctx, target_of(d), &kind, "f", f);
 }
 
-static bool
-run(const tn_node *f, tn_list args)
-{
-    tnb_err err = {0};
-    const tn_evaluator *eval = tn_find_evaluator(k.reg, "interp", &err);
-    assert_non_null(eval);
-    tn_eval_options opt = {0};
-    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", f);
-    if (eval->run(eval->self, k.ctx, m, "f", args.at, args.n, &opt))
-        return true;
-    krun_print_errors(&k);
-    return false;
-}
-
 /* What the host knows: the symbols of `f` by their names, its scalars by its arguments. */
 typedef struct host {
     tnb_ptrmap values;
@@ -254,7 +240,7 @@ launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list 
             memcpy(bytes[given.n], tn_data_get(k.ctx, c->data), c->data->n_bytes);
         given = tn_list_append(k.ctx, given, tn_constant_of(k.ctx, d));
     }
-    if (!run(kernel->func, given))
+    if (!krun_interpret(&k, kernel->func, given))
         return false;
     for (uint32_t i = 0, at = 0; i < kernel->n_params; i++) {
         const tnk_param *p = &kernel->params[i];
@@ -264,21 +250,6 @@ launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list 
                 memcpy((void *)(uintptr_t)c->data->bytes, bytes[at], c->data->n_bytes);
         }
         at += p->kind == TNB_PARAM_BUFFER || p->kind == TNB_PARAM_SCALAR;
-    }
-    return true;
-}
-
-static bool
-same(tn_list a, tn_list b, double tolerance)
-{
-    for (uint32_t i = 0; i < a.n; i++) {
-        tnb_buf why = {0};
-        bool ok = tn_values_close(k.ctx, b.at[i], a.at[i], tolerance, tolerance, &why);
-        if (!ok)
-            fprintf(stderr, "argument %u: %s\n", i, why.s ? why.s : "");
-        tnb_buf_free(&why);
-        if (!ok)
-            return false;
     }
     return true;
 }
@@ -316,10 +287,10 @@ check(const device *d, const tn_node *meaning, const tn_node *f, const tn_node *
         assert_true(
             tn_random_args_within(k.ctx, meaning, (uint64_t)between(1, 1000), dims, 0, 5, &a));
         tn_list b = krun_copy(&k, a);
-        assert_true(run(meaning, a));
-        why = !launch(kernel, f, dims, b) ? "does not run"
-              : !same(a, b, tolerance)    ? "computes something else"
-                                          : NULL;
+        assert_true(krun_interpret(&k, meaning, a));
+        why = !launch(kernel, f, dims, b)                      ? "does not run"
+              : !krun_close_to(&k, b, a, tolerance, tolerance) ? "computes something else"
+                                                               : NULL;
     }
     checked++;
     if (!why)
