@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += backends/gpu_generic/gpu_generic.la
 backends_gpu_generic_gpu_generic_la_SOURCES = \
 	backends/gpu_generic/gpu_generic.c \
 	backends/gpu_generic/gpu_generic.h \
+	backends/gpu_generic/payload.h \
 	backends/gpu_generic/pipeline.c
 backends_gpu_generic_gpu_generic_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_gpu_generic_gpu_generic_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)

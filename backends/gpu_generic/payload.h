@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The form of generated code between the two halves of gpu_generic: format "tenon-spirv" of an artifact. All numbers are
+ * 32-bit words, little-endian:
+ *
+ *     gpu_generic_payload          the head
+ *     n_kernels times:
+ *       gpu_generic_kernel         one record
+ *       name                       name_words, zero-terminated and zero-filled
+ *       parameters                 n_params words, in the order of the kernel's table: gpu_generic_param
+ *       module                     module_words of SPIR-V with one entry point, "main"
+ *
+ * How a kernel reaches its parameters. A block of bytes holds, in this order,
+ *
+ *     with GPU_GENERIC_BASE the first block of the dispatch: three uint32, added to WorkgroupId. A grid that is larger than
+ *         the device's limit is several dispatches that differ in it
+ *     then each parameter, aligned to its own size (gpu_generic_place):
+ *       memory, with addresses    8 bytes: the address of the first element (SPV_KHR_physical_storage_buffer)
+ *       memory, with descriptors  4 bytes: the number of its first element in what is bound. Descriptor set 0, binding i + 1
+ *                                 for the i-th memory in the table's order
+ *       scalar                    4 bytes, or 8 for 64-bit dtypes; smaller integers are extended by their sign, bool is
+ *                                 0 or 1, floats of 16 bits are float32
+ *
+ * The block is the push constants; with GPU_GENERIC_BLOCK it is too large for them: then it lies in memory, and the push
+ * constants hold `base` (with GPU_GENERIC_BASE, else none) and, at offset 16, its address; with descriptors it is binding 0.
+ */
+#ifndef GPU_GENERIC_PAYLOAD_H
+#define GPU_GENERIC_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tenon/base/param.h"
+
+#define GPU_GENERIC_FORMAT "tenon-spirv"
+
+enum {
+    GPU_GENERIC_MAGIC = 0x56535454, /* "TTSV" */
+    GPU_GENERIC_VERSION = 1,
+    GPU_GENERIC_MAX_PARAMS = 4096,
+    GPU_GENERIC_MAX_NAME_WORDS = 64,
+    GPU_GENERIC_BLOCK_ADDRESS = 16 /* offset in the push constants, with GPU_GENERIC_BLOCK */
+};
+
+typedef struct gpu_generic_payload {
+    uint32_t magic, version, n_kernels, reserved;
+} gpu_generic_payload;
+
+enum {
+    GPU_GENERIC_ADDRESSES = 1, /* memory is reached by addresses; else by descriptors */
+    GPU_GENERIC_BASE = 2,
+    GPU_GENERIC_BLOCK = 4
+};
+
+typedef struct gpu_generic_kernel {
+    uint32_t flags;
+    uint32_t name_words, n_params, module_words;
+    uint32_t local_size[3]; /* threads of a block; what a launch asks for has to be equal */
+    uint32_t shared_bytes;  /* of a block, as the module declares them */
+    uint32_t block_bytes;   /* of the block of parameters */
+    uint32_t subgroup_size; /* that the kernel was made for; 0: any */
+} gpu_generic_kernel;
+
+/* A word for each parameter: kind | written << 8 | bytes << 16, where bytes is the size of one element or of the scalar. */
+typedef struct gpu_generic_param {
+    tnb_param_kind kind;
+    bool written;
+    uint32_t bytes;
+} gpu_generic_param;
+
+static inline uint32_t
+gpu_generic_param_word(gpu_generic_param p)
+{
+    return (uint32_t)p.kind | (uint32_t)p.written << 8 | p.bytes << 16;
+}
+
+static inline gpu_generic_param
+gpu_generic_param_of(uint32_t word)
+{
+    return (gpu_generic_param){(tnb_param_kind)(word & 0xff), word >> 8 & 1, word >> 16};
+}
+
+/* Whether the parameter is memory that is bound or addressed: what the caller gives, and the note of refused indices. */
+static inline bool
+gpu_generic_is_memory(gpu_generic_param p)
+{
+    return tnb_param_is_memory(p.kind) || p.kind == TNB_PARAM_REFUSED;
+}
+
+/* The offset in the block at which the parameter lies; *end is the end of what is before it, and is moved behind it.
+ * Begin with *end = 12 with GPU_GENERIC_BASE and without GPU_GENERIC_BLOCK, else 0. */
+static inline uint32_t
+gpu_generic_place(uint32_t flags, gpu_generic_param p, uint32_t *end)
+{
+    uint32_t size = gpu_generic_is_memory(p) ? (flags & GPU_GENERIC_ADDRESSES ? 8u : 4u)
+                    : p.bytes > 4            ? 8u
+                                             : 4u;
+    uint32_t at = (*end + size - 1) & ~(size - 1);
+    *end = at + size;
+    return at;
+}
+#endif
