@@ -1079,7 +1079,9 @@ def scan(g, op):
     nodes = [helper.make_node("Add", ["s", "x"], ["u"]), helper.make_node("Tanh", ["u"], ["s2"]), helper.make_node("Neg", ["s2"], ["y"])]
     body = subgraph("body", nodes, [("s", a.dtype, a.rank - 1), ("x", a.dtype, a.rank - 1)],
                     [("s2", a.dtype, a.rank - 1), ("y", a.dtype, a.rank - 1)])
-    return add_with_captured(g, op, [g.fresh(a.shape[1:], a.dtype), a], [], 2, body=body, num_scan_inputs=1)
+    state = g.fresh(a.shape[1:], a.dtype)
+    state.fixed = True  # a state may not change its shape; ONNX Runtime lets one of extent 1 grow
+    return add_with_captured(g, op, [state, a], [], 2, body=body, num_scan_inputs=1)
 
 
 def add_with_captured(g, op, inputs, captured, outputs, **attrs):

@@ -264,9 +264,10 @@ def scan(g, _):
     nodes = [helper.make_node("Add", ["s", "x"], ["u"]), helper.make_node("Mul", ["u", "y"], ["v"]), helper.make_node("Tanh", ["v"], ["s2"]),
              helper.make_node("Neg", ["u"], ["z"])]
     body = subgraph("body", nodes, [(i, np.float32, 1) for i in "sxy"], [(o, np.float32, 1) for o in ("s2", "z")])
-    for v in xs:
-        v.fixed = True
-    return add_with_captured(g, "Scan", [g.fresh((n,), "float32", -1, 1), *xs], [], 2, body=body, num_scan_inputs=2, scan_input_axes=axes,
+    state = g.fresh((n,), "float32", -1, 1)
+    for v in [state, *xs]:
+        v.fixed = True  # a state may not change its shape; ONNX Runtime lets one of extent 1 grow
+    return add_with_captured(g, "Scan", [state, *xs], [], 2, body=body, num_scan_inputs=2, scan_input_axes=axes,
                              scan_input_directions=back, scan_output_axes=[g.pick([0, 1, -1])], scan_output_directions=[g.integer(0, 1)])
 
 
