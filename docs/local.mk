@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 pkgconfig_DATA = docs/tenon.pc docs/tenon-base.pc docs/tenon-kit.pc docs/tenon-rt.pc
 dist_doc_DATA = docs/README.md docs/abi.md docs/architecture.md docs/configuration.md docs/conformance.md docs/embedding.md \
-	docs/first-plugin.md docs/llm.md docs/numbers.md docs/onnx.md docs/own-language.md docs/safety.md docs/text-form.md
+	docs/first-plugin.md docs/glossary.md docs/llm.md docs/numbers.md docs/onnx.md docs/own-language.md docs/safety.md docs/text-form.md
 
 # These pages are what schemas and the plugins' own lists say.
 SCHEMA_PAGES = docs/operators.md docs/passes.md docs/targets.md docs/devices.md

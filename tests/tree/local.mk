@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tree itself: its layers, its headers, what it installs.
-TREE_TESTS = tests/tree/docs.py tests/tree/layers.py tests/tree/exports.py tests/tree/headers.sh tests/tree/doxygen.sh tests/tree/tarball.sh tests/tree/blank.sh tests/tree/lists.sh tests/tree/install.sh
+TREE_TESTS = tests/tree/docs.py tests/tree/figures.sh tests/tree/layers.py tests/tree/exports.py tests/tree/headers.sh tests/tree/doxygen.sh tests/tree/tarball.sh tests/tree/blank.sh tests/tree/lists.sh tests/tree/install.sh
 TESTS += $(TREE_TESTS)
 LONG_TESTS += tests/tree/reproducible.sh tests/tree/static.sh
 EXTRA_DIST += $(TREE_TESTS) tests/tree/reproducible.sh tests/tree/static.sh tests/tree/installed.sh tests/tree/libraries.sh
