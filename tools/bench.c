@@ -14,23 +14,25 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
     {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
-    {"input", 'i', TNT_LIST, "NAME=FILE", "an input from a .npy or .pb file (default: random)"},
+    {"input", 'i', TNT_LIST, "NAME=FILE",
+     "read an input from a .npy or .pb file (default: random)"},
     {"expect", 0, TNT_LIST, "NAME=FILE",
-     "what a result has to be: nothing is measured if it differs (exit status 1)"},
+     "compare an output with this file; if it differs, nothing is measured (exit status 1)"},
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)"},
     {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --expect (default 1e-4)"},
-    {"threads", 0, TNT_VALUE, "N", "processors to use"},
-    {"seconds", 0, TNT_VALUE, "X", "time to spend measuring (default 3)"},
-    {"runs", 0, TNT_VALUE, "N", "exactly so many runs instead"},
-    {"profile-kernels", 0, TNT_FLAG, NULL, "time each kernel; those of the fastest run are told"},
+    {"threads", 0, TNT_VALUE, "N", "number of threads"},
+    {"seconds", 0, TNT_VALUE, "X", "seconds to measure (default 3)"},
+    {"runs", 0, TNT_VALUE, "N", "number of runs, instead of --seconds"},
+    {"profile-kernels", 0, TNT_FLAG, NULL,
+     "time each kernel; the table is that of the fastest run"},
     {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
-    {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},
-    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+    {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
     {0}};
 
 static int
@@ -92,8 +94,8 @@ check_results(checked *c, const tnr_value *ret)
     for (uint32_t i = 0; i < n && i < c->n; i++) {
         tnb_buf why = {0};
         if (!tn_values_close(c->s->ctx, results[i], c->first[i], rtol, atol, &why)) {
-            fprintf(stderr, "tenon: the last run gave another '%s' than the first: %s\n", names[i],
-                    why.n ? why.s : "");
+            fprintf(stderr, "tenon: output '%s' of the last run differs from the first run: %s\n",
+                    names[i], why.n ? why.s : "");
             status = TNT_FAILED;
         }
         tnb_buf_free(&why);
@@ -181,7 +183,7 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
         printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms%s\n",
                done, tnr_runtime_threads(tnr_vm_runtime(p->vm)), 1e3 * t[0], 1e3 * t[done / 2],
                1e3 * sum / done, 1e3 * t[done - 1],
-               tnt_has(a, "expect") ? "" : "; the results were not compared (--expect)");
+               tnt_has(a, "expect") ? "" : "; outputs not compared (no --expect)");
     if (tnt_has(a, "profile-kernels") && !tnt_has(a, "json"))
         tnt_print_kernels(kernels, n_kernels);
     free(kernels);
@@ -218,12 +220,11 @@ const tnt_command tnt_command_bench = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
-    .examples =
-        (const char *const[]){"tenon bench model.onnx -t cpu --threads 2",
-                              "time of a run, from as many as fit into three seconds",
-                              "tenon bench model.tno -i x=x.npy --expect y=y.npy --json",
-                              "measured only if the results are right, in this very process",
-                              "tenon bench model.tno --runs 20 --profile-kernels",
-                              "a compiled model, with the kernels that take the time", NULL},
+    .examples = (const char *const[]){"tenon bench model.onnx -t cpu --threads 2",
+                                      "measures for three seconds",
+                                      "tenon bench model.tno -i x=x.npy --expect y=y.npy --json",
+                                      "measures only if the outputs are right",
+                                      "tenon bench model.tno --runs 20 --profile-kernels",
+                                      "times the kernels of a compiled model", NULL},
     .run = run,
 };

@@ -23,7 +23,7 @@
 #include "tenon/base/file.h"
 
 static const tnt_option options[] = {{"timeout", 0, TNT_VALUE, "SECONDS",
-                                      "end the child process after so long (default 30)"},
+                                      "time limit of the child process (default 30)"},
                                      {0}};
 
 /* ---- in the child ---- */
@@ -130,20 +130,20 @@ ask_devices(tnr_runtime *rt, const tnb_plugin *p)
         int n = 0;
         if (strncmp(p->provides[i], "device:", 7) != 0)
             continue;
-        tell('P', "its driver counts devices");
+        tell('P', "its driver counted devices");
         const tnr_driver *d = tnr_find_driver(rt, p->provides[i] + 7, &err);
         if (!d) {
             tell_error(&err);
             return false;
         }
         if (!d->count || !d->open || !d->alloc || !d->copy || !d->describe) {
-            tell('E', "the driver '%s' lacks functions that every driver has\t%s", d->base.name,
+            tell('E', "the driver '%s' lacks required functions\t%s", d->base.name,
                  "see tnr_driver in tenon/rt/device.h, and the device half of the backend null");
             return false;
         }
         if (d->count(d->self, &n, &err) != TNB_OK || n <= 0)
-            tell('O', "driver %s; no device here: %s", d->base.name,
-                 *err.message ? err.message : "it finds none");
+            tell('O', "driver %s; no device: %s", d->base.name,
+                 *err.message ? err.message : "none found");
         else
             tell('O', "driver %s, %d device%s", d->base.name, n, n == 1 ? "" : "s");
     }
@@ -171,7 +171,7 @@ try_it(tnt_session *s, const tnt_args *a, const tnb_plugin *p)
         tell_error(&err);
         return false;
     }
-    tell('O', "init and tables: all that the manifest promises (%u)", p->n_provides);
+    tell('O', "init and tables: all entries of the manifest are provided (%u)", p->n_provides);
     return !rt || ask_devices(rt, p);
 }
 
@@ -228,10 +228,9 @@ check_names(tnt_session *s, const tnb_plugin *p)
             continue;
         if (strcmp(p->name, q->name) == 0) {
             if (strcmp(p->module, q->module) != 0)
-                problem(
-                    "rename one of them, or install only one: of two plugins of a name, the one "
-                    "that comes first in the search order hides the other",
-                    "the name '%s' is also that of the plugin %s", p->name, q->manifest);
+                problem("rename one of them, or install only one: of two plugins of the same name "
+                        "the first in the search order hides the other",
+                        "another plugin is called '%s': %s", p->name, q->manifest);
             continue;
         }
         if (q->state == TNB_PLUGIN_HIDDEN)
@@ -247,7 +246,7 @@ check_names(tnt_session *s, const tnb_plugin *p)
                                       tn_strf(c, "prefer.%.*s.%s", (int)(colon - p->provides[k]),
                                               p->provides[k], colon + 1));
             if (!which)
-                problem(tn_strf(c, "rename it, or say which one serves: prefer.%s = %s in [tenon]",
+                problem(tn_strf(c, "rename it, or choose a provider: prefer.%s = %s in [tenon]",
                                 colon + 1, p->name),
                         "'%s' is also provided by the plugin %s (%s)", p->provides[k], q->name,
                         q->manifest);
@@ -332,21 +331,19 @@ judge(struct child *c, int status, const char *file, int64_t seconds)
     int number = c->signal ? c->signal : WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     const char *frames = c->frames.n ? c->frames.s : "";
     if (number == SIGALRM || number == SIGKILL) {
-        problem(
-            "it must not wait for anything when it is loaded; --timeout SECONDS gives it more time",
-            "'%s' hangs: it did not end within %lld s, while %s\n%s", file, (long long)seconds,
-            c->phase, *frames ? frames : "  (where, is not known)");
+        problem("do not block while the module loads; --timeout SECONDS extends the limit",
+                "'%s' hangs: no end within %lld s, while %s\n%s", file, (long long)seconds,
+                c->phase, *frames ? frames : "  (unknown place)");
     } else if (number) {
-        problem(
-            "the places are offsets into the modules: addr2line -f -e MODULE OFFSET names the line",
-            "'%s' crashes: signal %d (%s), while %s\n%s", file, number, strsignal(number), c->phase,
-            *frames ? frames : "  (where, is not known)");
+        problem("places are offsets into modules: addr2line -f -e MODULE OFFSET prints the line",
+                "'%s' crashes: signal %d (%s), while %s\n%s", file, number, strsignal(number),
+                c->phase, *frames ? frames : "  (unknown place)");
     } else if (WIFEXITED(status) && WEXITSTATUS(status) != 0 && !c->told) {
-        problem("a plugin reports errors by their status, and never calls exit",
+        problem("a plugin must report errors by status and never call exit",
                 "'%s' ended the process with status %d, while %s", file, WEXITSTATUS(status),
                 c->phase);
     } else if (!c->told && !strstr(c->phase, "done")) {
-        problem("a plugin reports errors by their status, and never calls exit",
+        problem("a plugin must report errors by status and never call exit",
                 "'%s' ended the process, while %s", file, c->phase);
     }
 }
@@ -356,13 +353,13 @@ try_in_child(tnt_session *s, const tnt_args *a, const tnb_plugin *p, int64_t sec
 {
     int ends[2];
     if (pipe(ends) != 0) {
-        fputs("tenon: no pipe to a child process\n", stderr);
+        fputs("tenon: cannot create a pipe to a child process\n", stderr);
         return false;
     }
     fflush(NULL);
     struct child c = {.pid = fork(), .fd = ends[0]};
     if (c.pid < 0) {
-        fputs("tenon: no child process can be started\n", stderr);
+        fputs("tenon: cannot start a child process\n", stderr);
         close(ends[0]);
         close(ends[1]);
         return false;
@@ -496,23 +493,20 @@ run(tnt_session *s, const tnt_args *a)
 const tnt_command tnt_command_check_plugin = {
     .name = "check-plugin",
     .operands = "FILE.so",
-    .summary = "try a plugin in a process of its own and say what is wrong with it",
-    .details =
-        "Reads the manifest beside the module, checks owner and permissions, the ABI that module "
-        "and "
-        "manifest name, the libraries that it needs, and whether another plugin has its name or "
-        "provides the same. Nothing of the module runs before that. Then a child process loads it, "
-        "runs its init, compares its tables with the manifest and counts its devices. When that "
-        "crashes or hangs, the signal and the place in the module are reported. Exit status 0: "
-        "the plugin may be installed.",
+    .summary = "load a plugin in a child process and report problems",
+    .details = "First checks, without running code of the module: the manifest beside it, owner "
+               "and permissions, the ABI versions of module and manifest, the libraries it needs, "
+               "and name clashes with other plugins. Then a child process loads the module, runs "
+               "its init, compares its tables with the manifest and counts its devices; a crash or "
+               "a hang is reported with the signal and the place in the module. Exit status 0: the "
+               "plugin may be installed.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
     .examples =
-        (const char *const[]){
-            "tenon check-plugin acme/build/acme.so --config acme/acme.ini",
-            "before it is installed; the INI file tells in what surroundings it will be",
-            "tenon check-plugin acme_rt.so --timeout 60",
-            "a device driver that takes long to find its devices", NULL},
+        (const char *const[]){"tenon check-plugin acme/build/acme.so --config acme/acme.ini",
+                              "before installing it, with the settings of its INI file",
+                              "tenon check-plugin acme_rt.so --timeout 60",
+                              "a device driver that is slow to find its devices", NULL},
     .run = run,
 };

@@ -9,26 +9,26 @@
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME[,NAME...]",
-     "targets: section names, kinds, tags or JSON (default: cpu)"},
-    {"output", 'o', TNT_VALUE, "FILE.tno", "where to write (default: the model's name with .tno)"},
+     "targets as section names, kinds, tags or JSON (default: cpu)"},
+    {"output", 'o', TNT_VALUE, "FILE.tno", "output file (default: the model's name with .tno)"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "scalar operations to spend on a function and pass (default 1e9)"},
-    {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+     "limit on scalar operations per function and pass (default 1e9)"},
+    {"dump-ir", 0, TNT_VALUE, "DIR", "dump the module before and after each pass into this folder"},
     {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
-     "with --dump-ir: only the modules before and after these passes"},
+     "with --dump-ir: dump only before and after these passes"},
     {"reproducer", 0, TNT_VALUE, "FILE.py",
-     "when a pass fails, write module and remaining passes here"},
-    {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
+     "on a failing pass: write the module and the remaining passes here"},
+    {"trace", 0, TNT_VALUE, "FILE.json", "write timings in Chrome trace format"},
     {"jobs", 'j', TNT_VALUE, "N",
-     "kernel compilers to run at the same time (default: all processors)"},
-    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
-    {"timing", 0, TNT_FLAG, NULL, "print the time of each stage on standard error"},
-    {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
+     "number of kernels to compile in parallel (default: all processors)"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
+    {"timing", 0, TNT_FLAG, NULL, "print the time of each stage to standard error"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --verify"},
     {0}};
 
 static bool
@@ -52,7 +52,7 @@ is_read_from(const tnt_args *a, const char *out)
     free(binds);
     if (same)
         fprintf(stderr,
-                "tenon: %s is what the model is read from; it stays as it is\n  hint: choose "
+                "tenon: refusing to overwrite %s: the model is read from it\n  hint: choose "
                 "another name with -o\n",
                 out);
     return same;
@@ -94,8 +94,8 @@ run(tnt_session *s, const tnt_args *a)
         for (uint32_t i = 0; i < r.n_times; i++)
             fprintf(stderr, "%-32s %9.1f ms\n", r.times[i].name, 1e3 * r.times[i].seconds);
         fprintf(stderr,
-                "%-32s %9.1f ms, of it outside the C compiler %.1f ms; cache: %u hits, %u misses\n",
-                "all", 1e3 * all, 1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
+                "%-32s %9.1f ms, %.1f ms without the C compiler; cache: %u hits, %u misses\n",
+                "total", 1e3 * all, 1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
         tnt_print_process(r.constant_bytes);
     }
     fprintf(stderr, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
@@ -114,10 +114,11 @@ const tnt_command tnt_command_compile = {
     .max_operands = 1,
     .examples =
         (const char *const[]){
-            "tenon compile model.onnx -t cpu,opencl -o model.tno", "one file that runs on both",
+            "tenon compile model.onnx -t cpu,opencl -o model.tno",
+            "one artifact with a variant for each target",
             "tenon compile model.onnx --dim batch=8 --verify",
-            "for batches of eight; every pass is checked by running the module before and after it",
+            "fixes the dimension; checks every pass by running the module before and after it",
             "tenon compile model.onnx --dump-ir ir --dump-only FuseOps,FuseTIR",
-            "what these passes do", NULL},
+            "shows what these passes do", NULL},
     .run = run,
 };

@@ -14,13 +14,13 @@
 
 static const tnt_option options[] = {
     {"function", 0, TNT_VALUE, "NAME", "compare only this function"},
-    {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the results"},
+    {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the outputs"},
     {"target", 't', TNT_VALUE, "NAME",
-     "with --exec: run the second module (default: the first) compiled for this target"},
+     "with --exec: compile the second module (default: the first) for this target"},
     {"pass-config", 0, TNT_LIST, "KEY=JSON",
-     "with --target: configuration of passes under upstream's keys"},
-    {"seed", 0, TNT_VALUE, "N", "seed of --exec"},
-    {"budget", 0, TNT_VALUE, "N", "scalar operations to spend on a function (default 1e9)"},
+     "with --target: pass configuration under upstream's keys"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --exec"},
+    {"budget", 0, TNT_VALUE, "N", "limit on scalar operations per function (default 1e9)"},
     {"rtol", 0, TNT_VALUE, "X",
      "relative tolerance of --exec (default 1e-3; tensor programs of 16-bit floats: 0.03)"},
     {"atol", 0, TNT_VALUE, "X",
@@ -76,7 +76,8 @@ run_compiled(tnt_session *s, const tnt_program *p, const char *name, tn_list arg
     tnb_err err = {0};
     tnr_value ret = tnr_null(), *values = calloc(args.n + 1u, sizeof *values);
     const tn_expr *result = NULL;
-    tnb_status st = values ? TNB_OK : tnb_fail(&err, TNB_NO_MEMORY, "no memory for arguments");
+    tnb_status st =
+        values ? TNB_OK : tnb_fail(&err, TNB_NO_MEMORY, "out of memory for the arguments");
     for (uint32_t i = 0; st == TNB_OK && i < args.n; i++)
         st = tnt_to_runtime(tnr_vm_device(p->vm), args.at[i], s->ctx, &values[i], &err);
     if (st == TNB_OK)
@@ -260,7 +261,7 @@ show_side(tnt_session *s, const char *path, const tn_node *node, const tn_node *
     printf("%s", path);
     if (place.line)
         printf(":%u:%u", place.line, place.column);
-    printf(": %s%s\n", node ? "has " : "has nothing there",
+    printf(": %s%s\n", node ? "has " : "no counterpart",
            !node      ? ""
            : one_line ? tn_text(s->ctx, node)
                       : "this");
@@ -319,7 +320,7 @@ run(tnt_session *s, const tnt_args *a)
         return a->n_operands == 2 ? compare(s, a, NULL)
                                   : tnt_usage(a->command, "a second module is missing");
     if (!tnt_has(a, "exec"))
-        return tnt_usage(a->command, "option '--target' goes with '--exec'");
+        return tnt_usage(a->command, "option '--target' needs '--exec'");
     /* ORDER: compiling may move what the context holds, so modules are read afterwards */
     if (!tnt_program_open(s, a, a->operands[a->n_operands - 1], &p))
         return tnt_failure();
@@ -332,18 +333,17 @@ const tnt_command tnt_command_diff = {
     .name = "diff",
     .operands = "A.py [B.py]",
     .summary = "compare two modules, by structure or by execution",
-    .details = "Structural equality is up to the names of bound variables; the first difference is "
-               "shown with the lines around it on both sides. --exec runs the "
-               "functions of both (the public ones, or that of "
-               "--function) in the reference interpreter and prints functions run, elements "
-               "compared and the share of NaN. With -t the second module, or the first where there "
-               "is no second, is compiled for a target and run on its device instead.",
+    .details = "Structural equality ignores the names of bound variables; the first difference is "
+               "shown with the lines around it in both modules. --exec runs the public functions "
+               "of both (or the one of --function) on the reference interpreter and prints "
+               "functions run, elements compared and the fraction of NaN. With -t the second "
+               "module, or the only one, is compiled for a target and runs on its device.",
     .options = options,
     .min_operands = 1,
     .max_operands = 2,
     .examples = (const char *const[]){"tenon diff a.py b.py",
-                                      "whether two modules are the same up to names",
+                                      "compares two modules, ignoring the names of variables",
                                       "tenon diff model.py --exec -t opencl",
-                                      "whether a target computes what the interpreter does", NULL},
+                                      "compares a target with the reference interpreter", NULL},
     .run = run,
 };

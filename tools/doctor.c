@@ -18,10 +18,10 @@
 #include "tenon/base/file.h"
 #include "tenon/base/threads.h"
 
-static const tnt_option options[] = {
-    {"target", 't', TNT_VALUE, "NAME[,NAME...]",
-     "fail when something that these targets need is missing (default: default_target, or cpu)"},
-    {0}};
+static const tnt_option options[] = {{"target", 't', TNT_VALUE, "NAME[,NAME...]",
+                                      "exit with 1 if something is missing that these targets need "
+                                      "(default: default_target, or cpu)"},
+                                     {0}};
 
 /* What the chosen targets need. */
 typedef struct doctor {
@@ -78,7 +78,7 @@ choose(doctor *d)
         bool found = tnk_target_find(d->s->ctx, d->s->conf, names[i], &t);
         tnt_report(d->s);
         if (!found) {
-            say("missing", "tenon list targets shows those that there are", "target %s", names[i]);
+            say("missing", "tenon list targets shows the available ones", "target %s", names[i]);
             d->ok = false;
             continue;
         }
@@ -127,8 +127,8 @@ check_plugins(doctor *d)
                 p->abi_minor, p->summary);
             for (uint32_t r = 0; r < p->n_requires; r++)
                 if (!tnb_plugins_named(all, p->requires_[r])) {
-                    say("missing", "tenon list plugins --why shows what became of it",
-                        "plugin %s, which plugin %s requires", p->requires_[r], p->name);
+                    say("missing", "tenon list plugins --why shows the reason",
+                        "plugin %s, required by plugin %s", p->requires_[r], p->name);
                     d->ok &= !needed;
                 }
         } else if (p->state == TNB_PLUGIN_REFUSED) {
@@ -217,8 +217,8 @@ check_compiler(doctor *d)
         where = tnb_find_program(tn_arena(d->s->ctx), word);
         if (!where) {
             missing(d, "cpu",
-                    tn_strf(d->s->ctx, "unset %s, or set it to a compiler that is there", from),
-                    tn_strf(d->s->ctx, "C compiler: %s is '%s', which is not there", from, set));
+                    tn_strf(d->s->ctx, "unset %s, or set it to an existing compiler", from),
+                    tn_strf(d->s->ctx, "C compiler: %s is '%s', which does not exist", from, set));
             return;
         }
     }
@@ -226,10 +226,10 @@ check_compiler(doctor *d)
         where = tnb_find_program(tn_arena(d->s->ctx), usual[i]);
     if (!where)
         missing(d, "cpu", "apt-get install gcc libc6-dev",
-                "C compiler, which kernels of the target cpu are compiled with");
+                "C compiler, needed to compile kernels for the target cpu");
     else if (!version_of(where, line, sizeof line))
         missing(d, "cpu", "apt-get install --reinstall gcc libc6-dev",
-                tn_strf(d->s->ctx, "C compiler: %s does not answer to --version", where));
+                tn_strf(d->s->ctx, "C compiler: %s --version fails", where));
     else
         say("ok", NULL, "C compiler: %s (%s)", where, line);
 }
@@ -278,10 +278,10 @@ check_libraries(doctor *d)
         bool used = has_plugin(d, known[i].plugin);
         if (find_library(known[i].names, where, sizeof where))
             say("ok", NULL, "%s: %s%s", known[i].what, where,
-                used ? "" : " (no plugin here uses it)");
+                used ? "" : " (not used by any installed plugin)");
         else if (used)
             missing(d, known[i].plugin, known[i].cure,
-                    tn_strf(d->s->ctx, "%s, which plugin %s uses", known[i].what, known[i].plugin));
+                    tn_strf(d->s->ctx, "%s, used by plugin %s", known[i].what, known[i].plugin));
     }
 }
 
@@ -302,14 +302,14 @@ check_icds(doctor *d)
     if (dir)
         closedir(dir);
     if (n)
-        say("ok", NULL, "OpenCL drivers named in %s: %s", folder, names.s ? names.s : "");
+        say("ok", NULL, "OpenCL drivers in %s: %s", folder, names.s ? names.s : "");
     else if (tnb_ends_with(folder, ".icd") || tnb_ends_with(folder, ".so"))
-        say("ok", NULL, "OpenCL driver named by OCL_ICD_VENDORS: %s", folder);
+        say("ok", NULL, "OpenCL driver of OCL_ICD_VENDORS: %s", folder);
     else
-        missing(
-            d, "opencl",
-            "apt-get install pocl-opencl-icd    (runs on the processor; a GPU has its vendor's)",
-            tn_strf(d->s->ctx, "OpenCL drivers: %s names none", folder));
+        missing(d, "opencl",
+                "apt-get install pocl-opencl-icd    (runs on the CPU; for a GPU install its "
+                "vendor's driver)",
+                tn_strf(d->s->ctx, "OpenCL drivers: none in %s", folder));
     tnb_buf_free(&names);
 }
 
@@ -348,8 +348,8 @@ check_devices(doctor *d)
             there |= strcmp(p[i].name, d->devices[k]) == 0;
         if (there)
             continue;
-        say("missing", "tenon list plugins --why shows what became of its plugin",
-            "device %s: no plugin here has it", d->devices[k]);
+        say("missing", "tenon list plugins --why shows the reasons plugin",
+            "device %s: no plugin provides it", d->devices[k]);
         d->ok = false;
     }
 }
@@ -363,7 +363,7 @@ check_cache(doctor *d)
     const char *dir;
     if (tnb_cache_dir(tn_arena(d->s->ctx), tnb_conf_text(d->s->conf, "tenon", "", "cache_dir"),
                       &dir, &err) != TNB_OK) {
-        say("warning", err.hint, "no cache of kernels: %s", err.message);
+        say("warning", err.hint, "no kernel cache: %s", err.message);
         return;
     }
     uint64_t bytes = 0;
@@ -382,11 +382,10 @@ check_cache(doctor *d)
     tnb_conf_int(d->s->conf, "tenon", "", "cache_size", 0, &most, NULL);
     if (access(dir, W_OK | X_OK) != 0)
         say("warning", tn_strf(d->s->ctx, "chmod u+wx '%s'", dir),
-            "no cache of kernels: %s cannot be written to", dir);
+            "no kernel cache: %s is not writable", dir);
     else
         say("ok", NULL,
-            "cache of kernels in %s (%u files, %llu of at most %lld MiB; may be emptied at any "
-            "time)",
+            "kernel cache in %s (%u files, %llu of at most %lld MiB; may be deleted at any time)",
             dir, files, (unsigned long long)(bytes >> 20), (long long)most);
 }
 
@@ -407,9 +406,7 @@ print_configuration(doctor *d)
         if (before)
             continue;
         say(v[i]->trusted ? "ok" : "warning",
-            v[i]->trusted
-                ? NULL
-                : "others may write to it: folders of plugins and locks in it do not count",
+            v[i]->trusted ? NULL : "writable by others: its plugin folders and locks are ignored",
             "settings of %s: %u in effect", v[i]->file, values);
     }
 }
@@ -424,11 +421,13 @@ run(tnt_session *none, const tnt_args *a)
         PACKAGE_VERSION, TNB_ABI_MAJOR, TNB_ABI_MINOR,
         p && p->build_tree ? "build tree" : "installed", p ? p->library : "?", p ? p->plugins : "?",
         p ? p->conf : "?");
-    say("ok", NULL, "%u processors may be used", tnb_threads_default());
+    say("ok", NULL, "%u processors available", tnb_threads_default());
     fflush(stdout);
     if (tnt_session_open(a, &s) != TNT_OK) {
-        say("refused", "correct what is said on standard error; tenon show config tries them alone",
-            "settings: they are not taken, and nothing works before they are");
+        say("refused",
+            "correct the errors printed to standard error; tenon show config reads the settings "
+            "alone",
+            "settings: invalid; no command works until they are corrected");
         tnt_session_close(&s);
         return TNT_FAILED;
     }
@@ -449,21 +448,18 @@ run(tnt_session *none, const tnt_args *a)
 const tnt_command tnt_command_doctor = {
     .name = "doctor",
     .operands = "",
-    .summary = "check the installation and say what is missing",
+    .summary = "check the installation and report what is missing",
     .details =
-        "Prints a line for each thing that was found or is missing: version and folders, settings, "
-        "plugins, the C compiler, libraries of drivers, devices, the cache of kernels; below what "
-        "is "
-        "missing the command that adds it, with the names of Debian's packages. Exit status 1: "
-        "something that a chosen target needs is missing ('missing', 'refused'); what other "
-        "targets "
-        "need is told as 'absent'.",
+        "Prints a line for each component: version and folders, settings, plugins, the C compiler, "
+        "driver libraries, devices, the kernel cache. Below a missing component stands the command "
+        "that installs it (Debian packages). Exit status 1: something that a chosen target needs "
+        "is 'missing' or 'refused'; what only other targets need is 'absent'.",
     .options = options,
     .max_operands = 0,
     .bare = true,
     .examples =
-        (const char *const[]){"tenon doctor", "everything, and what to install",
+        (const char *const[]){"tenon doctor", "checks everything and says what to install",
                               "tenon doctor -t opencl",
-                              "fails when something is missing that this target needs", NULL},
+                              "exits with 1 if something is missing that this target needs", NULL},
     .run = run,
 };

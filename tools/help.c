@@ -3,9 +3,9 @@
  */
 #include "tool.h"
 
-static const tnt_option options[] = {{"man", 0, TNT_FLAG, NULL, "as a manual page (roff)"},
+static const tnt_option options[] = {{"man", 0, TNT_FLAG, NULL, "print a manual page (roff)"},
                                      {"completion", 0, TNT_FLAG, NULL,
-                                      "the completion script for bash"},
+                                      "print the completion script for bash"},
                                      {0}};
 
 static int
@@ -17,7 +17,7 @@ run(tnt_session *s, const tnt_args *a)
         if (strcmp(tnt_commands[i]->name, a->operands[0]) == 0)
             c = tnt_commands[i];
     if (a->n_operands && !c)
-        return tnt_usage(a->command, "there is no subcommand '%s'", a->operands[0]);
+        return tnt_usage(a->command, "unknown subcommand '%s'", a->operands[0]);
     if (tnt_has(a, "completion"))
         tnt_print_completion(stdout);
     else if (tnt_has(a, "man"))

@@ -5,11 +5,11 @@
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/lists.h"
 
-static const tnt_option options[] = {
-    {"why", 0, TNT_FLAG, NULL,
-     "plugins: every candidate, chosen or not, and the rule that decided"},
-    {"json", 0, TNT_FLAG, NULL, "ops: the schemas of the plugins' operators as a JSON array"},
-    {0}};
+static const tnt_option options[] = {{"why", 0, TNT_FLAG, NULL,
+                                      "plugins: every candidate, used or not, and the reason"},
+                                     {"json", 0, TNT_FLAG, NULL,
+                                      "ops: the operators' schemas as a JSON array"},
+                                     {0}};
 
 /* What two usable plugins promise, with the setting that decides. */
 static void
@@ -27,11 +27,11 @@ print_clashes(tnt_session *s, const tnb_plugin *p)
             tnb_err err = {0};
             const char *kind = tn_strn(s->ctx, p->provides[i], (size_t)(name - p->provides[i]));
             const tnb_plugin *serves = tnb_plugins_find(s->plugins, kind, name + 1, &err);
-            printf("    %s is promised by plugin %s too: ", p->provides[i], q->name);
+            printf("    %s is also provided by plugin %s: ", p->provides[i], q->name);
             if (serves)
                 printf("[tenon] prefer.%s chooses %s\n", name + 1, serves->name);
             else
-                printf("neither serves it\n    hint: set [tenon] prefer.%s = %s or %s\n", name + 1,
+                printf("neither is used\n    hint: set [tenon] prefer.%s = %s or %s\n", name + 1,
                        p->name, q->name);
         }
     }
@@ -84,7 +84,7 @@ kind_note(tnt_session *s, const char *kind)
 {
     const tn_target_kind *k = tn_find_target(s->registry, kind, NULL);
     if (!k)
-        return ", which no plugin provides";
+        return ", provided by no plugin";
     return k->codegen && k->codegen->build ? "" : ", generates no kernels";
 }
 
@@ -124,7 +124,7 @@ list_driver(tnr_runtime *rt, const tnr_driver *d)
     int n = 0;
     tnb_err err = {0};
     if (d->count(d->self, &n, &err) != TNB_OK || n == 0) {
-        printf("    none: %s\n", err.message[0] ? err.message : "the driver finds no device");
+        printf("    none: %s\n", err.message[0] ? err.message : "no device found");
         if (err.hint[0])
             printf("          %s\n", err.hint);
     }
@@ -177,7 +177,7 @@ run(tnt_session *s, const tnt_args *a)
         return list_provided(s, "rule");
     if (strcmp(what, "lists") == 0)
         return list_lists();
-    return tnt_usage(a->command, "there is no list of '%s'", what);
+    return tnt_usage(a->command, "cannot list '%s'", what);
 }
 
 const tnt_command tnt_command_list = {
@@ -188,9 +188,8 @@ const tnt_command tnt_command_list = {
     .min_operands = 1,
     .max_operands = 1,
     .examples =
-        (const char *const[]){
-            "tenon list plugins --why",
-            "every candidate, also those that are not used, and the rule that decided",
-            "tenon list devices", "what can be run on, and why other devices cannot be used", NULL},
+        (const char *const[]){"tenon list plugins --why",
+                              "every candidate, used or not, and the reason", "tenon list devices",
+                              "the devices, and why some cannot be used", NULL},
     .run = run,
 };

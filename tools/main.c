@@ -33,12 +33,12 @@ unknown_command(const char *name)
     uint32_t n = 0;
     for (int i = 0; tnt_commands[i] && n < 64; i++)
         names[n++] = tnt_commands[i]->name;
-    fprintf(stderr, "tenon: '%s' is not a subcommand\n", name);
+    fprintf(stderr, "tenon: unknown subcommand '%s'\n", name);
     const char *near = tnb_nearest(name, names, n);
     if (near)
         fprintf(stderr, "  hint: did you mean 'tenon %s'?\n", near);
     else
-        fputs("  hint: tenon --help lists them\n", stderr);
+        fputs("  hint: tenon --help lists the subcommands\n", stderr);
     return TNT_USAGE;
 }
 
@@ -66,8 +66,8 @@ catch_signals(void)
 static void
 out_of_memory(size_t bytes)
 {
-    fprintf(stderr, "tenon: memory ran out: a request of %zu bytes cannot be served\n", bytes);
-    fputs("  hint: give the program more memory (see 'ulimit -v')\n", stderr);
+    fprintf(stderr, "tenon: out of memory: cannot allocate %zu bytes\n", bytes);
+    fputs("  hint: raise the memory limit (see 'ulimit -v')\n", stderr);
     tnb_child_kill_all();
     tnb_temporary_remove_all();
     _exit(TNT_FAILED);
@@ -113,11 +113,11 @@ main(int argc, char **argv)
         tnt_session_close(&session);
     tnt_args_free(&args);
     if (status == TNT_OK && tnb_memory_failures()) {
-        fputs("tenon: memory ran out: what was written may lack parts\n", stderr);
+        fputs("tenon: out of memory: the output may be incomplete\n", stderr);
         status = TNT_FAILED;
     }
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("tenon: standard output could not be written\n", stderr);
+        fputs("tenon: cannot write standard output\n", stderr);
         return TNT_FAILED;
     }
     return status;

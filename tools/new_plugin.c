@@ -18,8 +18,9 @@
 
 static const tnt_option options[] = {
     {"from", 0, TNT_VALUE, "BACKEND", "copy this backend (default: null)"},
-    {"pass", 0, TNT_FLAG, NULL, "a plugin of one pass and no target: the same as --from onepass"},
-    {"list", 0, TNT_FLAG, NULL, "list what can be copied"},
+    {"pass", 0, TNT_FLAG, NULL,
+     "write a plugin with one pass and no target (same as --from onepass)"},
+    {"list", 0, TNT_FLAG, NULL, "list the backends that can be copied"},
     {0}};
 
 enum { MAX_NAME = 32, MAX_TEXT = 4 << 20 };
@@ -116,7 +117,7 @@ read_kit(tnt_kit *k, const char *name, tnb_err *err)
     tnb_diags *d = tnb_diags_new();
     if (!d || !tnb_ini_read(k->arena, k->file, m.data, (size_t)m.size, &e, &n, d))
         st = d ? tnb_diags_first(d, err)
-               : tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to read it", k->file);
+               : tnb_fail(err, TNB_NO_MEMORY, "%s: out of memory to read it", k->file);
     for (uint32_t i = 0; st == TNB_OK && i < n; i++)
         st = take(k, &e[i], err);
     tnb_diags_free(d);
@@ -172,14 +173,15 @@ why_no_name(const char *s)
     if (strlen(s) > MAX_NAME)
         return "is longer than 32 characters";
     if (!islower((unsigned char)*s) || s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")])
-        return "is no C identifier of lower-case letters, digits and '_' that begins with a letter";
+        return "is not a lower-case C identifier (letters, digits and '_', beginning with a "
+               "letter)";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(s, words[i]) == 0)
-            return "is a word of C";
+            return "is a keyword of C or C++";
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         if (strncmp(s, ours[i], strlen(ours[i])) == 0)
-            return "begins as Tenon's own names do";
-    return tnb_ends_with(s, "_rt") ? "ends in _rt, as device halves do" : NULL;
+            return "has a prefix that is reserved for Tenon";
+    return tnb_ends_with(s, "_rt") ? "ends in _rt, which is reserved for device halves" : NULL;
 }
 
 /* A plugin, target or device that has the name already; NULL if none. */
@@ -235,7 +237,7 @@ read_promises(tnt_kit *k, tnt_names *names, const char *file, tnb_err *err)
     tnb_status st = TNB_OK;
     if (!d || !tnb_ini_read(k->arena, path, m.data, (size_t)m.size, &e, &n, d))
         st = d ? tnb_diags_first(d, err)
-               : tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to read it", path);
+               : tnb_fail(err, TNB_NO_MEMORY, "%s: out of memory to read it", path);
     for (uint32_t i = 0; st == TNB_OK && i < n; i++) {
         if (strcmp(e[i].key, "provides") != 0)
             continue;
@@ -315,7 +317,7 @@ copy_file(tnt_kit *k, tnt_names *names, const char *file, tnb_err *err)
     TNB_TRY(tnb_map_file(path, MAX_TEXT, &m, err));
     tnb_status st = TNB_OK;
     if (tnt_has_word(m.data, (size_t)m.size, names->to)) {
-        st = tnb_fail(err, TNB_INVALID, "'%s' means something else in the sources of %s (%s)",
+        st = tnb_fail(err, TNB_INVALID, "'%s' is already an identifier in the sources of %s (%s)",
                       names->to, k->name, file);
         tnb_hint(err, "choose another name");
     }
@@ -325,7 +327,7 @@ copy_file(tnt_kit *k, tnt_names *names, const char *file, tnb_err *err)
     if (tnb_ends_with(file, ".plugin"))
         drop_promises(k, &out);
     if (st == TNB_OK && out.failed)
-        st = tnb_fail(err, TNB_NO_MEMORY, "no memory for '%s'", file);
+        st = tnb_fail(err, TNB_NO_MEMORY, "out of memory for '%s'", file);
     if (st == TNB_OK)
         st = tnt_project_put(k, tnt_rename_path(names, file), out.s, out.n, err);
     tnb_buf_free(&out);
@@ -343,9 +345,9 @@ check_texts(const tnt_kit *k, const tnt_names *names, tnb_err *err)
         stale = names->was_cut[i] ? stale : k->cut.at[i];
     if (!stale)
         return TNB_OK;
-    tnb_fail(err, TNB_FORMAT, "%s: '%s' stands nowhere in the sources of %s", k->file, stale,
+    tnb_fail(err, TNB_FORMAT, "%s: '%s' does not occur in the sources of %s", k->file, stale,
              k->name);
-    tnb_hint(err, "these sources were changed: correct copy.ini of the backend");
+    tnb_hint(err, "the sources have changed: correct the backend's copy.ini");
     return TNB_FORMAT;
 }
 
@@ -396,7 +398,7 @@ write_folder(tnt_kit *k, tnt_names *names, const char *dir, tnb_err *err)
     char *temporary = tnb_printf(k->arena, "%s.new-XXXXXX", dir);
     TNB_TRY(tnb_make_dirs(tnb_path_dir(k->arena, dir), 0755, err));
     if (!mkdtemp(temporary))
-        return tnb_fail(err, TNB_IO, "cannot make a folder beside '%s': %s", dir,
+        return tnb_fail(err, TNB_IO, "cannot create a folder next to '%s': %s", dir,
                         strerror_r(errno, reason, sizeof reason));
     mode_t mask = umask(0);
     umask(mask);
@@ -404,9 +406,9 @@ write_folder(tnt_kit *k, tnt_names *names, const char *dir, tnb_err *err)
     k->temporary = temporary;
     tnb_status s = write_project(k, names, err);
     if (s == TNB_OK && tnb_arena_failed(k->arena))
-        s = tnb_fail(err, TNB_NO_MEMORY, "no memory for the project");
+        s = tnb_fail(err, TNB_NO_MEMORY, "out of memory for the project");
     if (s == TNB_OK && rename(temporary, dir) != 0)
-        s = tnb_fail(err, TNB_IO, "cannot make '%s': %s", dir,
+        s = tnb_fail(err, TNB_IO, "cannot create '%s': %s", dir,
                      strerror_r(errno, reason, sizeof reason));
     if (s != TNB_OK)
         remove_tree(k->arena, temporary);
@@ -424,18 +426,16 @@ no_kit(tnt_session *s, const tnt_args *a, const char *from)
     if (!n) {
         fprintf(stderr, "tenon: the sources of the backends are not installed in '%s'\n",
                 kits_folder(arena));
-        fputs("  hint: they come with the headers: install libtenon-dev, or Tenon again\n", stderr);
+        fputs("  hint: they are installed with the headers: install libtenon-dev, or reinstall "
+              "Tenon\n",
+              stderr);
         return TNT_FAILED;
     }
     if (near)
-        return tnt_usage(a->command,
-                         "option '--from': there is no '%s' to copy; did you mean '%s'?", from,
+        return tnt_usage(a->command, "option '--from': no backend '%s'; did you mean '%s'?", from,
                          near);
-    return tnt_usage(
-        a->command,
-        "option '--from': there is no '%s' to copy; tenon new-plugin --list shows what "
-        "there is",
-        from);
+    return tnt_usage(a->command,
+                     "option '--from': no backend '%s'; tenon new-plugin --list lists them", from);
 }
 
 static int
@@ -448,14 +448,15 @@ run(tnt_session *s, const tnt_args *a)
         return a->n_operands ? tnt_usage(a->command, "'--list' takes no operands")
                              : list_kits(arena);
     if (!a->n_operands)
-        return tnt_usage(a->command, "a NAME is missing");
+        return tnt_usage(a->command, "NAME is missing");
     if (pass && tnt_has(a, "from"))
-        return tnt_usage(a->command, "'--pass' and '--from' exclude each other");
+        return tnt_usage(a->command, "'--pass' and '--from' cannot be combined");
     const char *to = a->operands[0], *why = why_no_name(to), *taken;
     if (why)
         return tnt_usage(a->command, "the name '%s' %s", to, why);
     if ((taken = taken_by(s, to))) {
-        fprintf(stderr, "tenon: '%s' is taken: by %s\n  hint: choose another name\n", to, taken);
+        fprintf(stderr, "tenon: the name '%s' is in use by %s\n  hint: choose another name\n", to,
+                taken);
         return TNT_FAILED;
     }
     tnt_kit k = {.arena = arena};
@@ -486,24 +487,24 @@ run(tnt_session *s, const tnt_args *a)
 const tnt_command tnt_command_new_plugin = {
     .name = "new-plugin",
     .operands = "NAME [DIR]",
-    .summary = "write a project for a plugin of one's own, copied from a backend",
+    .summary = "create a plugin project from a copy of a backend",
     .details =
         "Copies the installed sources of a backend into the folder DIR (default: NAME) and renames "
-        "all that is the backend's: files, identifiers, manifests, targets, sections, environment "
-        "variables, and the passes, rules and patterns that it provides, so that both may be "
-        "installed. What comes out builds with `make` against the installed Tenon (pkg-config has "
-        "to find it), is loaded with --config DIR/NAME.ini, and is tested with `make check`: the "
-        "device conformance suite and the operator suite.\n\nNAME is a C identifier of lower-case "
-        "letters that no plugin, target or device has. DIR must not exist, or be empty.",
+        "files, identifiers, manifests, targets, sections, environment variables, passes, rules "
+        "and patterns, so that original and copy can be installed together. The project builds "
+        "with `make` against the installed Tenon (found by pkg-config), is loaded with --config "
+        "DIR/NAME.ini, and is tested with `make check`: the device conformance suite and the "
+        "operator suite.\n\nNAME consists of lower-case letters, digits and '_', and must not be "
+        "the name of a plugin, target or device. DIR must be empty or not exist.",
     .options = options,
     .min_operands = 0,
     .max_operands = 2,
     .examples =
-        (const char *const[]){
-            "tenon new-plugin --list", "what can be copied", "tenon new-plugin acme",
-            "a target: the smallest complete backend under the name acme, in the folder acme",
-            "tenon new-plugin acme ~/src/acme --from opencl",
-            "the OpenCL backend, to another folder", "tenon new-plugin tidy --pass",
-            "a plugin with one pass", NULL},
+        (const char *const[]){"tenon new-plugin --list", "lists the backends",
+                              "tenon new-plugin acme",
+                              "a target: copies the smallest complete backend to the folder acme",
+                              "tenon new-plugin acme ~/src/acme --from opencl",
+                              "copies the OpenCL backend to another folder",
+                              "tenon new-plugin tidy --pass", "a plugin with one pass", NULL},
     .run = run,
 };

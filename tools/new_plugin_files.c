@@ -80,7 +80,7 @@ put_makefile(tnt_kit *k, tnt_names *names, tnb_err *err)
         put_words(&b, "CHECKS", "", &k->checks);
     tnb_buf_puts(&b, "include $(or $(shell pkg-config --variable=pluginmk tenon),"
                      "$(error pkg-config does not find tenon: set PKG_CONFIG_PATH))\n");
-    tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for the Makefile")
+    tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "out of memory for the Makefile")
                              : tnt_project_put(k, "Makefile", b.s, b.n, err);
     tnb_buf_free(&b);
     return st;
@@ -94,20 +94,20 @@ put_ini(tnt_kit *k, tnt_names *names, bool target, tnb_err *err)
     const char *to = names->to;
     const char *path = tnb_printf(k->arena, "%s/targets/%s.ini", k->folder, k->name);
     tnb_buf_printf(&b,
-                   "; Loads %s from where it is built: tenon COMMAND --config %s.ini\n"
-                   "; `make install` puts all but this section beside the site's targets.\n"
+                   "; Loads %s from its build folder: tenon COMMAND --config %s.ini\n"
+                   "; `make install` installs the other sections with the site's targets.\n"
                    "[tenon]\nplugin_path = build\n\n",
                    to, to);
     if (tnb_map_file(path, MAX_TEXT, &m, NULL) == TNB_OK)
         tnt_rename_ini(names, m.data, (size_t)m.size, &b);
     else if (target)
         tnb_buf_printf(&b,
-                       "; Further targets of this kind, each with attributes of its own:\n;\n"
+                       "; More targets of this kind, with other attributes:\n;\n"
                        ";     [target %s-large]\n;     kind = %s\n",
                        to, to);
     tnb_unmap(&m);
     tnb_status st = b.failed
-                        ? tnb_fail(err, TNB_NO_MEMORY, "no memory for the INI file")
+                        ? tnb_fail(err, TNB_NO_MEMORY, "out of memory for the INI file")
                         : tnt_project_put(k, tnb_printf(k->arena, "%s.ini", to), b.s, b.n, err);
     tnb_buf_free(&b);
     return st;
@@ -123,11 +123,11 @@ put_page(tnt_kit *k, tnt_names *names, bool *there, tnb_err *err)
         tnb_map_file(tnb_path_join(k->arena, k->folder, "README.md"), MAX_TEXT, &m, NULL) == TNB_OK;
     if (!*there)
         return TNB_OK;
-    tnb_buf_printf(&b, "<!-- The page of the backend %s, under the names of this copy. -->\n",
+    tnb_buf_printf(&b, "<!-- README.md of the backend %s, with the names of this copy. -->\n",
                    k->name);
     tnt_rename(names, m.data, (size_t)m.size, &b);
     tnb_unmap(&m);
-    tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for BACKEND.md")
+    tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "out of memory for BACKEND.md")
                              : tnt_project_put(k, "BACKEND.md", b.s, b.n, err);
     tnb_buf_free(&b);
     return st;
@@ -141,10 +141,9 @@ put_readme(tnt_kit *k, tnt_names *names, bool target, bool page, tnb_err *err)
     tnb_buf_printf(
         &b,
         "<!-- " SPDX " -->\n# %s: a plugin of Tenon\n\n"
-        "Made by `tenon new-plugin %s --from %s` of Tenon %s; from here on it is yours. "
-        "The files that were copied keep\ntheir licences (first line of each); the others "
-        "are Apache-2.0 or MIT-0, as you like.%s\n\n",
-        to, to, k->name, PACKAGE_VERSION, page ? " What is in which file: `BACKEND.md`." : "");
+        "Created by `tenon new-plugin %s --from %s` (Tenon %s). The copied files keep their "
+        "licences (first\nline of each); the others are Apache-2.0 or MIT-0, at your choice.%s\n\n",
+        to, to, k->name, PACKAGE_VERSION, page ? " `BACKEND.md` describes the files." : "");
     tnb_buf_printf(&b,
                    "    make                                   build; pkg-config has to find Tenon "
                    "(PKG_CONFIG_PATH)\n"
@@ -156,23 +155,22 @@ put_readme(tnt_kit *k, tnt_names *names, bool target, bool page, tnb_err *err)
                  "    make check                             tests it\n"
                  "    make install                           into the installed Tenon's folders "
                  "(DESTDIR is honoured)\n\n"
-                 "`make check` loads each module in a process of its own (`tenon check-plugin`)");
+                 "`make check` loads each module in a child process (`tenon check-plugin`)");
     tnb_buf_puts(&b, target ? ", runs the device conformance\nsuite on its device and the operator "
                               "suite on its target, each result compared with the reference "
                               "interpreter.\n"
                             : " and runs the plugin's own tests.\n");
     tnb_buf_printf(
         &b,
-        "\nWhat a module provides stands twice: in its tables, and as a promise in its "
-        "manifest (`%s.plugin`), which is read\nwithout loading the module. Both have to say "
-        "the same. The manifest's `version` is that of the entry macro.\n"
-        "New source files: name them in the Makefile. More variables of it: the head of "
-        "`pkg-config --variable=pluginmk tenon`.\n\n"
-        "The ABI: `abi.md` of Tenon's documentation. Before 1.0 a plugin built for "
-        "ABI 0.Y loads in Tenon of\nABI 0.Y only; for another one it has to be built again, and "
-        "is refused before any of its code runs.\n",
+        "\nA module lists what it provides in its tables and in its manifest (`%s.plugin`), which "
+        "is read without loading\nthe module; the two lists must be equal. The manifest's "
+        "`version` is that of the entry macro.\nAdd new source files to the Makefile; the head of "
+        "`pkg-config --variable=pluginmk tenon` documents its variables.\n\n"
+        "The ABI: `abi.md` of Tenon's documentation. Before 1.0 a plugin built for ABI 0.Y loads "
+        "in Tenon of\nABI 0.Y only; another version refuses it before any of its code runs, and it "
+        "must be rebuilt.\n",
         renamed(names, k->parts.at[0].name));
-    tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "no memory for README.md")
+    tnb_status st = b.failed ? tnb_fail(err, TNB_NO_MEMORY, "out of memory for README.md")
                              : tnt_project_put(k, "README.md", b.s, b.n, err);
     tnb_buf_free(&b);
     return st;

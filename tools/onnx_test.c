@@ -24,25 +24,24 @@
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
-    {"jobs", 'j', TNT_VALUE, "N", "cases to run at the same time (default 1)"},
-    {"batch", 0, TNT_VALUE, "N",
-     "cases that a process runs one after the other (default 1); for devices that open slowly"},
-    {"list", 0, TNT_FLAG, NULL, "only print the cases found"},
-    {"quiet", 'q', TNT_FLAG, NULL, "do not print a line for cases that pass"},
+    {"jobs", 'j', TNT_VALUE, "N", "number of cases to run in parallel (default 1)"},
+    {"batch", 0, TNT_VALUE, "N", "cases per process (default 1); for devices that open slowly"},
+    {"list", 0, TNT_FLAG, NULL, "only list the cases"},
+    {"quiet", 'q', TNT_FLAG, NULL, "print no line for cases that pass"},
     {"interp", 0, TNT_FLAG, NULL,
      "run the imported module on the reference interpreter, without compiling it"},
-    {"import-only", 0, TNT_FLAG, NULL, "only read the models and verify the modules"},
+    {"import-only", 0, TNT_FLAG, NULL, "only import the models and verify the modules"},
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance (default 1e-3)"},
     {"atol", 0, TNT_VALUE, "X", "absolute tolerance (default 1e-7)"},
-    {"timeout", 0, TNT_VALUE, "S", "seconds a case may take (default 300)"},
-    {"threads", 0, TNT_VALUE, "N", "processors that a case may use (default 1)"},
+    {"timeout", 0, TNT_VALUE, "S", "limit in seconds for a case (default 300)"},
+    {"threads", 0, TNT_VALUE, "N", "number of threads per case (default 1)"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "scalar operations to spend on a function and pass (default 1e9)"},
-    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+     "limit on scalar operations per function and pass (default 1e9)"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
     {0}};
 
 enum { MAX_TENSORS = 256, MAX_SETS = 1000, MAX_DEPTH = 4, MAX_LINE = 1024 };
@@ -266,7 +265,7 @@ import_model(one_case *c, tnk_model *model)
     const char *path = tnb_printf(tn_arena(c->s->ctx), "%s/model.onnx", c->dir);
     tnk_import_options o;
     if (!tnt_import_options(c->s, c->a, &o))
-        return give_up(c, FAILED, "the options do not fit");
+        return give_up(c, FAILED, "invalid options");
     for (;;) {
         o.inputs = c->bound;
         memset(model, 0, sizeof *model);
@@ -377,7 +376,7 @@ call_compiled(one_case *c, const char *set, const tnk_model *model, tnr_vm *vm)
         for (uint32_t i = 0; i < n_results && i < MAX_TENSORS && ok; i++) {
             results[i] = tnt_from_runtime(c->s, values[i]);
             ok = results[i] ||
-                 give_up(c, FAILED, "%s: result %u cannot be read", tnb_path_name(set), i);
+                 give_up(c, FAILED, "%s: cannot read output %u", tnb_path_name(set), i);
         }
         ok = ok && compare(c, set, results, n_results);
     }
@@ -394,7 +393,7 @@ run_compiled(one_case *c, const char *set, const tnk_model *model)
     uint32_t variant = 0;
     tnr_runtime *rt = tnt_runtime(c->s, c->a);
     if (!rt || !tnt_compile_options(c->s, c->a, &opt))
-        return give_up(c, FAILED, "the runtime could not be started");
+        return give_up(c, FAILED, "cannot start the runtime");
     opt.jobs = 1;
     opt.progress = false;
     opt.n_targets = opt.n_targets ? 1 : 0;
@@ -645,8 +644,7 @@ run_all(tnt_session *s, const tnt_args *a, const case_list *l, const manner *m, 
             if (!c->n)
                 continue;
             if (!start_child(s, a, l->dirs.at, m->rtol, m->atol, m->timeout, c)) {
-                fprintf(stderr, "tenon: a process for a case could not be started: %s\n",
-                        strerror(errno));
+                fprintf(stderr, "tenon: cannot start a process for a case: %s\n", strerror(errno));
                 ok = running > 0;
                 break;
             }
@@ -705,7 +703,7 @@ run(tnt_session *s, const tnt_args *a)
         if (!find_cases(&l, without_slashes(s->ctx, a->operands[i]), 0))
             return TNT_FAILED;
     if (!l.dirs.n) {
-        fputs("tenon: no case was found: a case is a folder with a file model.onnx\n", stderr);
+        fputs("tenon: no case found: a case is a folder with a file model.onnx\n", stderr);
         return TNT_FAILED;
     }
     if (tnt_has(a, "list")) {
@@ -715,7 +713,8 @@ run(tnt_session *s, const tnt_args *a)
     }
     bool ok = run_all(s, a, &l, &m, &t);
     if (t.bound)
-        printf("%u cases needed inputs that decide shapes to be bound at compile time\n", t.bound);
+        printf("%u cases have inputs bound at compile time because they determine shapes\n",
+               t.bound);
     printf("%u passed, %u failed, %u skipped\n", t.count[PASSED], t.count[FAILED],
            t.count[SKIPPED]);
     return ok && !t.count[FAILED] ? TNT_OK : TNT_FAILED;
@@ -725,19 +724,16 @@ const tnt_command tnt_command_onnx_test = {
     .name = "onnx-test",
     .operands = "DIR...",
     .summary = "run ONNX backend test cases",
-    .details =
-        "A case is a folder with model.onnx and folders test_data_set_N that hold "
-        "input_K.pb and output_K.pb (in the model's order, or with its names); other "
-        "folders are searched for cases. Each case is compiled and run in a process of its own "
-        "(--batch: several in one; where it ends early, a new one goes on) and "
-        "gives one line: PASS, FAIL with the "
-        "difference, or SKIP with the operator or type that is missing. The last line "
-        "counts them.\n\nInputs whose values decide "
-        "shapes are made constants at compile time; the line says how many.",
+    .details = "A case is a folder with model.onnx and folders test_data_set_N of input_K.pb and "
+               "output_K.pb (in the model's order, or with its names); other folders are searched "
+               "for cases. Each case is compiled and run in its own process (--batch: several per "
+               "process) and prints one line: PASS, FAIL with the difference, or SKIP with the "
+               "missing operator or type. The last line counts them.\n\nInputs whose values "
+               "determine shapes become constants at compile time; the line says how many.",
     .options = options,
     .min_operands = 1,
     .max_operands = -1,
     .examples = (const char *const[]){"tenon onnx-test -q -j 2 /usr/share/onnx/node",
-                                      "each case below the folder that fails", NULL},
+                                      "prints the failing cases of the folder", NULL},
     .run = run,
 };

@@ -22,7 +22,7 @@ write_module(tnt_session *s, const tn_module *m, const char *path)
     else if (st == TNB_OK)
         st = tnb_write_file(path, b.s, b.n, &err);
     else if (!tnb_diags_errors(tn_diags(s->ctx)))
-        tnb_fail(&err, st, "the module cannot be printed: %s", tnb_status_name(st));
+        tnb_fail(&err, st, "cannot print the module: %s", tnb_status_name(st));
     if (err.status != TNB_OK)
         tnt_complain(&err);
     tnt_report(s);
@@ -137,24 +137,23 @@ run_check(tnt_session *s, const tnt_args *a)
 
 static const tnt_option opt_options[] = {
     {"passes", 'p', TNT_VALUE, "LIST",
-     "passes as Name or Name{option=value, ...}, separated by commas; @pipeline or @PHASE: those "
-     "of "
-     "the target"},
-    {"target", 't', TNT_VALUE, "NAME", "the current target of the passes"},
-    {"output", 'o', TNT_VALUE, "FILE.py", "where to write (default: standard output)"},
+     "comma-separated passes, Name or Name{option=value, ...}; @pipeline, @PHASE: the target's "
+     "passes"},
+    {"target", 't', TNT_VALUE, "NAME", "current target of the passes"},
+    {"output", 'o', TNT_VALUE, "FILE.py", "output file (default: standard output)"},
     TNT_PASS_CONFIG,
-    {"opt-level", 0, TNT_VALUE, "N", "passes above this level are skipped (default 2)"},
+    {"opt-level", 0, TNT_VALUE, "N", "skip passes above this optimization level (default 2)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "scalar operations to spend on a function and pass (default 1e9)"},
-    {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+     "limit on scalar operations per function and pass (default 1e9)"},
+    {"dump-ir", 0, TNT_VALUE, "DIR", "dump the module before and after each pass into this folder"},
     {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
-     "with --dump-ir: only the modules before and after these passes"},
+     "with --dump-ir: dump only before and after these passes"},
     {"reproducer", 0, TNT_VALUE, "FILE.py",
-     "when a pass fails, write module and remaining passes here"},
-    {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
-    {"timing", 0, TNT_FLAG, NULL, "print the time of each pass on standard error"},
-    {"seed", 0, TNT_VALUE, "N", "seed of the inputs of --verify"},
+     "on a failing pass: write the module and the remaining passes here"},
+    {"trace", 0, TNT_VALUE, "FILE.json", "write timings in Chrome trace format"},
+    {"timing", 0, TNT_FLAG, NULL, "print the time of each pass to standard error"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --verify"},
     {0}};
 
 const tnt_command tnt_command_opt = {
@@ -191,7 +190,7 @@ const tnt_command tnt_command_opt = {
             "a phase of a target's pipeline, checked by running the module before and after each "
             "pass",
             "tenon opt model.py -p LegalizeOps,FuseOps{fuse_opt_level=0} --timing",
-            "passes of one's own choice", NULL},
+            "two passes, with their times", NULL},
     .run = run_opt,
 };
 
@@ -202,6 +201,6 @@ const tnt_command tnt_command_check = {
     .min_operands = 1,
     .max_operands = -1,
     .examples = (const char *const[]){"tenon check model.py",
-                                      "nothing is said of a module that is right", NULL},
+                                      "prints the number of functions, or the errors", NULL},
     .run = run_check,
 };

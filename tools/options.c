@@ -10,9 +10,9 @@
 const tnt_option tnt_common_options[] = {
     {"config", 0, TNT_LIST, "FILE", "read this INI file after the others; may be repeated"},
     {"set", 0, TNT_LIST, "SECTION.NAME.KEY=VALUE",
-     "set one configuration value; [tenon] keys as tenon.KEY"},
+     "set one configuration value; keys of [tenon] are written tenon.KEY"},
     {"tuning-db", 0, TNT_VALUE, "FILE",
-     "the database of measured schedules, in place of [tenon] tuning_db; none: none"},
+     "tuning database, replaces [tenon] tuning_db; `none` for none"},
     {"plugin-path", 0, TNT_VALUE, "DIRS", "look for plugins here first; colon-separated"},
     {"debug", 0, TNT_VALUE, "LIST",
      "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, "
@@ -109,7 +109,7 @@ parse_short(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
         const char *v = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
         if (!v || is_blank(o, v))
             return tnt_usage(c, "option '-%c' needs a value (%s)%s", *p, o->metavar,
-                             v ? ", and what is given is empty" : "");
+                             v ? ", but the given one is empty" : "");
         give(out, o, v);
         return TNT_OK;
     }
@@ -133,7 +133,7 @@ parse_long(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
     const char *v = eq ? eq + 1 : *i + 1 < argc ? argv[++*i] : NULL;
     if (!v || is_blank(o, v))
         return tnt_usage(c, "option '--%s' needs a value (%s)%s", o->name, o->metavar,
-                         v ? ", and what is given is empty" : "");
+                         v ? ", but the given one is empty" : "");
     give(out, o, v);
     return TNT_OK;
 }
@@ -167,9 +167,9 @@ tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out)
             out->operands[out->n_operands++] = w;
     }
     if (status == TNT_OK && out->n_operands < c->min_operands)
-        status = tnt_usage(c, out->n_operands ? "an operand is missing" : "nothing to work on");
+        status = tnt_usage(c, out->n_operands ? "an operand is missing" : "an operand is missing");
     if (status == TNT_OK && c->max_operands >= 0 && out->n_operands > c->max_operands)
-        status = tnt_usage(c, "one operand too many: '%s'", out->operands[c->max_operands]);
+        status = tnt_usage(c, "unexpected operand '%s'", out->operands[c->max_operands]);
     if (status != TNT_OK)
         tnt_args_free(out);
     return status;
@@ -226,7 +226,7 @@ tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int6
         return true;
     if (tnb_read_i64(v, strlen(v), out) && *out >= lo && *out <= hi)
         return true;
-    tnt_usage(a->command, "option '--%s' wants a whole number from %lld to %lld, not '%s'", name,
+    tnt_usage(a->command, "option '--%s': expected an integer from %lld to %lld, found '%s'", name,
               (long long)lo, (long long)hi, v);
     return false;
 }
@@ -238,7 +238,7 @@ tnt_float(const tnt_args *a, const char *name, double otherwise, double *out)
     *out = otherwise;
     if (!v || (tnb_read_f64(v, strlen(v), out) && *out >= 0))
         return true;
-    tnt_usage(a->command, "option '--%s' wants a number that is not negative, not '%s'", name, v);
+    tnt_usage(a->command, "option '--%s': expected a number of at least 0, found '%s'", name, v);
     return false;
 }
 
@@ -267,7 +267,7 @@ tnt_print_help(const tnt_command *c)
              "them.\n\nSubcommands:");
         for (int i = 0; tnt_commands[i]; i++)
             printf("  %-12s  %s\n", tnt_commands[i]->name, tnt_commands[i]->summary);
-        puts("\n`tenon SUBCOMMAND --help` tells more; `tenon --version` prints the version.");
+        puts("\nSee `tenon SUBCOMMAND --help`; `tenon --version` prints the version.");
         return;
     }
     printf("Usage: tenon %s [options]%s%s\n\n%s.\n", c->name, *c->operands ? " " : "", c->operands,
@@ -332,8 +332,7 @@ roff_options(FILE *out, const tnt_option *o)
 static const char *const files[] = {
     "SYSCONFDIR/tenon/tenon.ini, targets/*.ini, profiles/*.ini, conf.d/*.ini",
     "The site's settings; DATADIR/tenon holds those of packages. `tenon show config` names every "
-    "file "
-    "that counts.",
+    "file that is read.",
     "$XDG_CONFIG_HOME/tenon/tenon.ini",
     "The user's settings (without the variable: ~/.config).",
     "$XDG_CACHE_HOME/tenon",
@@ -345,17 +344,19 @@ static const char *const environment[] = {
     "TENON_CONFIG",
     "Further INI files, separated by colons, read after the user's.",
     "TENON_PLUGIN_PATH",
-    "Folders of plugins that come before the configured and installed ones, separated by colons.",
+    "Folders that are searched for plugins before the configured and installed ones, separated by "
+    "colons.",
     "TENON_SYSCONFDIR, TENON_DATADIR",
-    "The site's and packages' folders of INI files, in place of the installed ones.",
+    "Replace the installed folders of the site's and the packages' INI files.",
     "CC",
     "The C compiler of the target cpu (default: cc, gcc or clang on PATH).",
     "PATH",
-    "Where the C compiler is looked for; a privileged process looks in the system's folders.",
+    "Where the C compiler is searched for; a privileged process searches the system's folders "
+    "only.",
     "TERM",
-    "Without it, or if it is dumb, long work shows no bar.",
+    "No progress bar is shown if it is unset or `dumb`.",
     "TMPDIR",
-    "Where temporary files lie while kernels are compiled.",
+    "Folder for temporary files while kernels are compiled.",
     "XDG_CONFIG_HOME, XDG_CACHE_HOME, XDG_DATA_HOME, HOME",
     "See FILES.",
     NULL};
@@ -390,10 +391,9 @@ tnt_print_manual(const tnt_command *c, FILE *out)
         }
         roff_terms(out, "FILES", files);
         roff_terms(out, "ENVIRONMENT", environment);
-        fputs("A process with other rights than its user's (a set\\-user\\-ID bit) ignores all of "
-              "them.\n.SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work "
-              "failed "
-              "or differs; 2: wrong usage.\n",
+        fputs("A process with more rights than its user (set\\-user\\-ID) ignores all of "
+              "them.\n.SH EXIT STATUS\n0: success (with a comparison: equal); 1: failure or "
+              "difference; 2: wrong usage.\n",
               out);
         return;
     }
@@ -425,8 +425,8 @@ tnt_print_manual(const tnt_command *c, FILE *out)
         roff(out, e[1]);
         fputs("\n", out);
     }
-    fputs(".SH EXIT STATUS\n0: done (equal, where something is compared); 1: the work failed or "
-          "differs; 2: wrong usage.\n"
+    fputs(".SH EXIT STATUS\n0: success (with a comparison: equal); 1: failure or difference; 2: "
+          "wrong usage.\n"
           ".SH SEE ALSO\n\\fBtenon\\fR(1)\n",
           out);
 }

@@ -11,19 +11,22 @@
 #include "tenon/core/eval.h"
 
 static const tnt_option options[] = {
-    {"target", 't', TNT_VALUE, "NAME", "target (default: cpu); for an artifact: which variant"},
+    {"target", 't', TNT_VALUE, "NAME",
+     "target (default: cpu); with an artifact: the variant to run"},
     {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
     {"input", 'i', TNT_LIST, "NAME=FILE",
-     "an input from a .npy or .pb file, or a pipe (-: standard input); #INDEX=FILE counts from 0"},
-    {"output-dir", 'o', TNT_VALUE, "DIR", "write every result as INDEX-NAME.npy"},
-    {"expect", 0, TNT_LIST, "NAME=FILE", "compare a result; exit status 1 if it differs"},
+     "read an input from a .npy or .pb file or a pipe (-: standard input); #INDEX=FILE counts from "
+     "0"},
+    {"output-dir", 'o', TNT_VALUE, "DIR", "write every output as INDEX-NAME.npy into this folder"},
+    {"expect", 0, TNT_LIST, "NAME=FILE",
+     "compare an output with this file; exit status 1 if it differs"},
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)"},
     {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --expect (default 1e-4)"},
-    {"threads", 0, TNT_VALUE, "N", "processors to use (default: all that this process may)"},
-    {"profile-kernels", 0, TNT_FLAG, NULL, "time each kernel and print a table on standard error"},
-    {"timing", 0, TNT_FLAG, NULL, "print compile, load and run time on standard error"},
+    {"threads", 0, TNT_VALUE, "N", "number of threads (default: all processors of the process)"},
+    {"profile-kernels", 0, TNT_FLAG, NULL, "time each kernel and print a table to standard error"},
+    {"timing", 0, TNT_FLAG, NULL, "print compile, load and run time to standard error"},
     {"no-native", 0, TNT_FLAG, NULL,
-     "refuse kernels that run as machine code of the host: cpu, and opencl on processors"},
+     "refuse kernels that run as machine code on the host: cpu, and opencl on a CPU device"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_PASS_CONFIG,
@@ -31,13 +34,13 @@ static const tnt_option options[] = {
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "scalar operations to spend on a function and pass (default 1e9)"},
-    {"dump-ir", 0, TNT_VALUE, "DIR", "write the module before and after each pass"},
+     "limit on scalar operations per function and pass (default 1e9)"},
+    {"dump-ir", 0, TNT_VALUE, "DIR", "dump the module before and after each pass into this folder"},
     {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
-     "with --dump-ir: only the modules before and after these passes"},
-    {"trace", 0, TNT_VALUE, "FILE.json", "write times in Chrome trace format"},
-    {"jobs", 'j', TNT_VALUE, "N", "kernel compilers to run at the same time"},
-    {"no-cache", 0, TNT_FLAG, NULL, "do not read or write the cache of kernels"},
+     "with --dump-ir: dump only before and after these passes"},
+    {"trace", 0, TNT_VALUE, "FILE.json", "write timings in Chrome trace format"},
+    {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
     {0}};
 
 /* ---- showing ---- */
@@ -210,19 +213,18 @@ const tnt_command tnt_command_run = {
     .name = "run",
     .operands = "MODEL|FILE.tno",
     .summary = "run a model or an artifact",
-    .details = "Without -i the inputs are random, from a seed. Results are printed with shape, "
-               "range and their five largest "
-               "elements, unless -o or --expect is given.\n\nTwo results are equal when dtype and "
-               "shape agree and each element does: NaN "
-               "with NaN, infinity with the same infinity, else |a-b| <= atol + rtol*|b|.",
+    .details = "Without -i the inputs are random (see --seed). Without -o and --expect the outputs "
+               "are printed: shape, range and the five largest elements.\n\nTwo tensors are equal "
+               "if dtype and shape are equal and every element is: NaN equals NaN, an infinity the "
+               "same infinity, other numbers if |a-b| <= atol + rtol*|b|.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
     .examples =
         (const char *const[]){
             "tenon run model.tno -i image=digit.npy -o results",
-            "one input from a file; results/0-NAME.npy and so on",
+            "reads one input from a file; writes results/0-NAME.npy and so on",
             "tenon run model.onnx -t opencl --expect logits=want.npy",
-            "compiles in memory, runs, compares; exit status 1 if the result differs", NULL},
+            "compiles in memory, runs, compares; exit status 1 if the output differs", NULL},
     .run = run,
 };

@@ -49,8 +49,7 @@ tnt_print_process(uint64_t constant_bytes)
     if (getrusage(RUSAGE_SELF, &u) == 0)
         seconds = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
                   1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-    fprintf(stderr,
-            "this process: %.1f ms of processor time, peak memory %.1f MiB; constants %.1f MiB\n",
+    fprintf(stderr, "this process: CPU time %.1f ms, peak memory %.1f MiB, constants %.1f MiB\n",
             1e3 * seconds, (double)tnt_peak_memory() / (1 << 20),
             (double)constant_bytes / (1 << 20));
 }
@@ -86,8 +85,7 @@ tnt_print_verify(const tnk_verify_report *r)
         fprintf(stderr, "  not verified: %s\n", r->unverified[i]);
     if (r->verified || !r->n_unverified)
         return true;
-    fputs("tenon: nothing was verified: no function that a pass changed could be compared\n",
-          stderr);
+    fputs("tenon: nothing verified: no function that a pass changed could be compared\n", stderr);
     return false;
 }
 
@@ -109,8 +107,8 @@ conf_log_level(const tnb_conf *conf, tnb_diags *diags)
     if (v && tnb_log_parse_level(v->value, &l))
         tnb_log_set_level(l);
     else if (v)
-        tnb_conf_report(v, diags, TNB_INVALID,
-                        "'log' is '%s'; error, warn, info or debug is wanted", v->value);
+        tnb_conf_report(v, diags, TNB_INVALID, "'log' is '%s', expected error, warn, info or debug",
+                        v->value);
 }
 
 int
@@ -121,8 +119,8 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     const char *level = tnt_value(a, "log", NULL);
     tnb_log_level l;
     if (level && !tnb_log_parse_level(level, &l))
-        return tnt_usage(a->command, "option '--log' wants error, warn, info or debug, not '%s'",
-                         level);
+        return tnt_usage(a->command,
+                         "option '--log': expected error, warn, info or debug, found '%s'", level);
     if (level)
         tnb_log_set_level(l);
     out->diags = tnb_diags_new();
@@ -259,7 +257,7 @@ debug_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
                    strncmp(items[i], known[k], strlen(known[k])) == 0);
         if (!ok) {
             const char *near = tnb_nearest(items[i], known, sizeof known / sizeof *known);
-            tnt_usage(a->command, "option '--debug' does not know '%s'%s%s%s", items[i],
+            tnt_usage(a->command, "option '--debug': unknown value '%s'%s%s%s", items[i],
                       near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
             return false;
         }
@@ -309,7 +307,7 @@ cache_options(tnt_session *s, tnk_compile_options *opt)
     tnb_err err = {0};
     int64_t mib;
     if (tnb_cache_dir(tn_arena(s->ctx), wanted, &dir, &err) != TNB_OK) {
-        fprintf(stderr, "tenon: no cache of kernels: %s\n", err.message);
+        fprintf(stderr, "tenon: kernel cache disabled: %s\n", err.message);
         if (*err.hint)
             fprintf(stderr, "  hint: %s\n", err.hint);
         return;
@@ -334,8 +332,8 @@ pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
             *config =
                 tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
         else
-            tnt_usage(a->command, "option '--pass-config' wants KEY=JSON, not '%s'%s%s", given[i],
-                      *err.message ? ": " : "", err.message);
+            tnt_usage(a->command, "option '--pass-config': expected KEY=JSON, found '%s'%s%s",
+                      given[i], *err.message ? ": " : "", err.message);
         ok = v != NULL;
     }
     free(given);
@@ -397,12 +395,14 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
         const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
         if (!v || (!tn_is(v, TN_KIND_INT_IMM) && !tn_is(v, TN_KIND_ARRAY))) {
             tnt_usage(a->command,
-                      "option '--dim' wants NAME=NUMBER or INPUT=[NUMBER, ...], not '%s'", dims[i]);
+                      "option '--dim': expected NAME=NUMBER or INPUT=[NUMBER, ...], found '%s'",
+                      dims[i]);
             free(dims);
             return false;
         }
         if (has_negative(v)) {
-            tnt_usage(a->command, "option '--dim' wants extents of 0 or more, not '%s'", dims[i]);
+            tnt_usage(a->command, "option '--dim': expected extents of at least 0, found '%s'",
+                      dims[i]);
             free(dims);
             return false;
         }
@@ -420,7 +420,7 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
         const char *eq = strchr(binds[i], '=');
         const tn_expr *v = eq ? tnt_load_tensor(s, eq + 1) : NULL;
         if (!eq)
-            tnt_usage(a->command, "option '--bind' wants NAME=FILE, not '%s'", binds[i]);
+            tnt_usage(a->command, "option '--bind': expected NAME=FILE, found '%s'", binds[i]);
         if (!v) {
             free(binds);
             return false;
@@ -481,11 +481,10 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
                                             "pass-config"};
     for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
         if (tnt_has(a, compiling[i])) {
-            tnt_usage(
-                a->command,
-                "option '--%s' is for a compilation, and '%s' is compiled already: give it to "
-                "`tenon compile`, or the model in place of the artifact",
-                compiling[i], path);
+            tnt_usage(a->command,
+                      "option '--%s' affects compilation, but '%s' is already compiled: pass it to "
+                      "`tenon compile`, or give the model instead of the artifact",
+                      compiling[i], path);
             return false;
         }
     return true;

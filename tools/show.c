@@ -10,11 +10,10 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "kernel: for this target (default: cpu)"},
     {"profile", 0, TNT_VALUE, "NAME", "pipeline, kernel: with the passes of [profile NAME]"},
-    {"pass-config", 0, TNT_LIST, "KEY=JSON",
-     "kernel: configuration of passes under upstream's keys"},
+    {"pass-config", 0, TNT_LIST, "KEY=JSON", "kernel: pass configuration under upstream's keys"},
     {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
-    {"jobs", 'j', TNT_VALUE, "N", "kernel: compilers to run at the same time"},
+    {"jobs", 'j', TNT_VALUE, "N", "kernel: number of kernels to compile in parallel"},
     {0}};
 
 static int
@@ -82,12 +81,11 @@ show_rule(tnt_session *s, const char *name)
     const char *dot = strchr(r->base.name, '.');
     printf("%s: %s\n", r->base.name, r->base.doc ? r->base.doc : "");
     if (dot)
-        printf("for targets of the kind or with the key %.*s; ", (int)(dot - r->base.name),
-               r->base.name);
+        printf("for targets of kind or key %.*s; ", (int)(dot - r->base.name), r->base.name);
     printf("of plugin %s\n", plugin);
     const char *const *a = r->attrs;
     for (uint32_t i = 0; a && a[i]; i++)
-        printf("%s%s", i ? ", " : "goes by the target's attributes ", a[i]);
+        printf("%s%s", i ? ", " : "reads the target's attributes ", a[i]);
     fputs(a ? "\n" : "", stdout);
     return TNT_OK;
 }
@@ -106,7 +104,7 @@ show_target(tnt_session *s, const char *name)
            t.kind->base.name, t.kind->device ? t.kind->device : t.kind->base.name,
            st == TNB_OK && b.n ? b.s : "{}");
     tnb_buf_free(&b);
-    tnt_print_schema(s, t.kind->attrs, "attributes it knows");
+    tnt_print_schema(s, t.kind->attrs, "attributes of the kind");
     return TNT_OK;
 }
 
@@ -231,7 +229,7 @@ print_tuned(tnt_session *s, const tnr_artifact *art, uint32_t variant)
     for (uint32_t i = 0; tuned && i < tuned->items.n; i++) {
         const tn_pair *f = tn_as_pair(tuned->items.at[i]);
         const tn_dict *choices = tn_as_dict(tn_dict_get(f->value, "choices"));
-        printf("  schedule as measured: %s: %s", f->key, tn_dict_str(f->value, "rule", "?"));
+        printf("  tuned schedule: %s: %s", f->key, tn_dict_str(f->value, "rule", "?"));
         for (uint32_t k = 0; choices && k < choices->items.n; k++) {
             const tn_pair *c = tn_as_pair(choices->items.at[k]);
             int64_t v;
@@ -261,19 +259,19 @@ show_artifact(tnt_session *s, const char *path)
         printf("variant %u, %s: runs on device '%s'\n", i, v->name, v->device);
         printf("  code: %zu bytes%s%s\n", v->code_bytes, *v->format ? " of format " : "",
                v->format);
-        print_list("features that it needs", v->features, v->n_features);
+        print_list("required features", v->features, v->n_features);
         if (v->fallback_device) {
-            printf("  what it does not take runs on device '%s': %zu bytes of format %s\n",
-                   v->fallback_device, v->fallback_bytes, v->fallback_format);
-            print_list("features that those kernels need", v->fallback_features,
+            printf("  fallback on device '%s': %zu bytes of format %s\n", v->fallback_device,
+                   v->fallback_bytes, v->fallback_format);
+            print_list("required features of the fallback", v->fallback_features,
                        v->n_fallback_features);
         }
-        print_list("packed functions that it calls", v->packed, v->n_packed);
+        print_list("called packed functions", v->packed, v->n_packed);
         print_tuned(s, art, i);
     }
     tnb_status st = tnr_artifact_check_data(art, &err);
     if (st == TNB_OK)
-        puts("the constants are as they were written");
+        puts("constants: checksum ok");
     else
         tnt_complain(&err);
     tnr_artifact_close(art);
@@ -367,9 +365,9 @@ run(tnt_session *s, const tnt_args *a)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(what, kinds[i]) == 0;
     if (!known)
-        return tnt_usage(a->command, "it cannot show a '%s'", what);
+        return tnt_usage(a->command, "cannot show '%s'", what);
     if (!name && strcmp(what, "pipeline") && strcmp(what, "target"))
-        return tnt_usage(a->command, "which %s?", what);
+        return tnt_usage(a->command, "expected the name of a %s", what);
     if (!name) {
         uint32_t n;
         name = tnt_targets(s, a, &n)[0];
@@ -396,28 +394,23 @@ const tnt_command tnt_command_show = {
     .operands =
         "plugin|pass|rule|op|target|pipeline|config|model|kernel|ops|passes|targets|devices "
         "[NAME]",
-    .summary = "show one thing in full",
-    .details =
-        "`show config` prints every effective value with its origin; `show ops` the reference "
-        "page of all operators, `show passes`, `show targets` and `show devices` those of passes, "
-        "backends and their devices' settings; `show rule NAME` what a schedule rule takes and "
-        "what of a target "
-        "it "
-        "goes by; `show pipeline TARGET` "
-        "the pass lists and where each entry "
-        "comes from; `show model FILE` inputs, outputs and operators, of a .tno file what each "
-        "variant "
-        "needs and whether the file is whole; `show kernel FILE` "
-        "the kernels of a model, and with a name "
-        "behind it that kernel's source.",
+    .summary = "show details of a plugin, pass, target, model, kernel or setting",
+    .details = "config: every effective value with its origin.\nops, passes, targets, devices: the "
+               "reference page of all operators, passes, targets with their attributes, devices "
+               "with their settings.\nplugin, pass, rule, op, target NAME: its documentation, "
+               "options and attributes.\npipeline TARGET: the pass lists, with the origin of each "
+               "entry.\nmodel FILE: inputs, outputs and operators; of a .tno file the variants, "
+               "what each requires, and the checksum of the constants.\nkernel FILE [KERNEL]: the "
+               "names of a model's kernels, or the source of one.",
     .options = options,
     .min_operands = 1,
     .max_operands = 3,
     .examples =
-        (const char *const[]){
-            "tenon show pipeline cpu", "the pass lists of a target, with the origin of every entry",
-            "tenon show config", "every setting with the file and line that made it",
-            "tenon show kernel model.onnx",
-            "the names of a model's kernels; with one of them behind it its source", NULL},
+        (const char *const[]){"tenon show pipeline cpu",
+                              "the pass lists of a target, with the origin of every entry",
+                              "tenon show config",
+                              "every setting with the file and line that set it",
+                              "tenon show kernel model.onnx",
+                              "the names of a model's kernels; add a name to see its source", NULL},
     .run = run,
 };

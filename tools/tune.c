@@ -16,24 +16,26 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
     {"trials", 0, TNT_VALUE, "N",
-     "schedules to measure of each function, those in the database included (default 64)"},
+     "schedules to measure per function, including those in the database (default 64)"},
     {"time", 0, TNT_VALUE, "S",
-     "seconds to spend in all; functions get of it what they take of the model's time"},
-    {"only", 0, TNT_LIST, "TEXT", "only functions whose name holds the text; may be repeated"},
+     "total seconds to spend, shared in proportion to the functions' run time"},
+    {"only", 0, TNT_LIST, "TEXT", "tune only functions whose name contains TEXT; may be repeated"},
     {"share", 0, TNT_VALUE, "X",
-     "leave out functions that take less than this part of the time (default 0.01)"},
+     "skip functions below this fraction of the run time (default 0.01)"},
     {"size", 0, TNT_LIST, "NAME=N",
-     "extent to measure with of a dimension that stays dynamic (default 64)"},
-    {"list", 0, TNT_FLAG, NULL, "only print the functions and how many schedules they have"},
-    {"measure", 0, TNT_VALUE, "S", "seconds to run a schedule for (default 0.1)"},
-    {"timeout", 0, TNT_VALUE, "S", "seconds that building or measuring one may take (default 60)"},
-    {"threads", 0, TNT_VALUE, "N", "processors to use"},
-    {"seed", 0, TNT_VALUE, "N", "seed of the search and of inputs"},
+     "value for dynamic dimension NAME while measuring (default 64)"},
+    {"list", 0, TNT_FLAG, NULL, "only print the functions and their numbers of schedules"},
+    {"measure", 0, TNT_VALUE, "S", "seconds to measure each schedule (default 0.1)"},
+    {"timeout", 0, TNT_VALUE, "S",
+     "limit in seconds on building or measuring a schedule (default 60)"},
+    {"threads", 0, TNT_VALUE, "N", "number of threads"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the search and of the random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
-    {"jobs", 'j', TNT_VALUE, "N", "schedules to compile at the same time (default: processors)"},
+    {"jobs", 'j', TNT_VALUE, "N",
+     "number of schedules to compile in parallel (default: processors)"},
     {0}};
 
 static const char scheduler[] = "ApplyDefaultSchedule";
@@ -238,7 +240,7 @@ measure_defaults(tuner *t)
                 take(p->task, p->c, p->seconds);
                 t->tasks.at[kept++] = p->task;
             } else {
-                fprintf(stderr, "tenon: %s is left out: %s\n", p->task->name, p->why);
+                fprintf(stderr, "tenon: skipping %s: %s\n", p->task->name, p->why);
             }
         }
     }
@@ -401,7 +403,7 @@ print_summary(const tuner *t)
         best += t->tasks.at[i]->best * t->tasks.at[i]->calls;
     }
     printf("%-44s %5s %6s %6s %6s %11s %11s %8s\n", "function", "calls", "time", "tried", "failed",
-           "default us", "best us", "speed-up");
+           "default us", "best us", "speedup");
     for (uint32_t i = 0; i < t->tasks.n; i++) {
         const tune_task *k = t->tasks.at[i];
         printf("%-44s %5u %5.1f%% %6u %6u %11.2f %11.2f %7.2fx\n", k->name, k->calls,
@@ -409,8 +411,8 @@ print_summary(const tuner *t)
                k->usual / k->best);
     }
     if (t->tasks.n)
-        printf("%-44s %5s %6s %6s %6s %11.2f %11.2f %7.2fx\n", "these functions in all", "", "", "",
-               "", 1e6 * usual, 1e6 * best, usual / best);
+        printf("%-44s %5s %6s %6s %6s %11.2f %11.2f %7.2fx\n", "total", "", "", "", "", 1e6 * usual,
+               1e6 * best, usual / best);
     printf("database: %s\n", t->r.database);
 }
 
@@ -433,7 +435,8 @@ sizes(tuner *t)
                 tn_dict_set(ctx, t->r.sizes, tn_strn(ctx, given[i], (size_t)(eq - given[i])),
                             tn_i64(ctx, v));
         else
-            tnt_usage(t->r.a->command, "option '--size' wants NAME=NUMBER, not '%s'", given[i]);
+            tnt_usage(t->r.a->command, "option '--size': expected NAME=NUMBER, found '%s'",
+                      given[i]);
     }
     free(given);
     return ok;
@@ -453,7 +456,7 @@ numbers(tuner *t)
     t->r.seed = (uint64_t)seed;
     t->r.jobs = (uint32_t)jobs;
     if (!(t->time >= 0) || !(t->share >= 0) || !(t->r.timeout > 0) || !(t->r.measure_seconds > 0)) {
-        tnt_usage(a->command, "times and shares are numbers that are not negative");
+        tnt_usage(a->command, "--timeout and --measure must be greater than 0");
         return false;
     }
     return true;
@@ -467,7 +470,7 @@ open_database(tuner *t)
     t->r.database = tnk_tuning_output(t->r.s->ctx, t->r.s->conf);
     t->known = tnk_tuning_new();
     if (!t->r.database || !t->known) {
-        fputs("tenon: there is no file for the database\n"
+        fputs("tenon: no tuning database is set\n"
               "  hint: name one with --tuning-db FILE, or set [tenon] tuning_db\n",
               stderr);
         return false;
@@ -498,7 +501,8 @@ tune(tuner *t)
     }
     tnb_temporary_remove(folder);
     if (ok && tried && !t->tasks.n) {
-        fputs("tenon: no function could be measured\n", stderr);
+        fputs("tenon: no function could be measured: the messages above give the reasons\n",
+              stderr);
         ok = false;
     }
     return ok ? TNT_OK : TNT_FAILED;
@@ -522,7 +526,8 @@ run(tnt_session *s, const tnt_args *a)
     t.r.target_key = tnk_tuning_target(s->ctx, t.r.target.target);
     int status = TNT_OK;
     if (!t.tasks.n)
-        fputs("tenon: the model has no function with more than one schedule\n", stderr);
+        fputs("tenon: nothing to tune: no function of the model has more than one schedule\n",
+              stderr);
     else if (tnt_has(a, "list"))
         print_list(&t);
     else
@@ -534,34 +539,33 @@ run(tnt_session *s, const tnt_args *a)
 const tnt_command tnt_command_tune = {
     .name = "tune",
     .operands = "MODEL",
-    .summary = "measure schedules of a model's functions, and keep the fastest",
-    .details =
-        "Every tensor program that schedule rules can treat in more than one way is a task. Its "
-        "default schedule is measured first, then others, and each that gives the same result "
-        "as the default is a point in a database. Later compilations with the same database "
-        "(--tuning-db FILE or [tenon] tuning_db; without either the file tuning.jsonl of "
-        "$XDG_DATA_HOME/tenon, which is where tune then writes) take the fastest point of a "
-        "program that has the same structure, whatever model it is in. Same model, "
-        "options and database: same artifact.\n\n"
-        "Where there are at most --trials schedules, all are measured; else random ones, and then "
-        "changes of the fastest ones. A tuner that was interrupted goes on where it was. "
-        "The fastest point of each function is measured again beside the default before it "
-        "counts.\n\n"
-        "Candidates are compiled --jobs at a time, and measured one at a time, each in a process "
-        "of its own; one that crashes, takes longer than --timeout, or gives another result is "
-        "recorded as failed. Do not run anything else meanwhile.\n\n"
-        "The table tells for each function its calls, its share of the time, schedules tried and "
-        "failed, and times of a call. A dimension that stays dynamic is measured with --size; "
-        "with --dim it becomes a constant, which is another program: compile with the same --dim.",
+    .summary = "measure schedules of a model's functions and keep the fastest",
+    .details = "Measures the default schedule of every tensor program with more than one schedule, "
+               "then others. Schedules whose results equal those of the default are recorded in "
+               "the tuning database: --tuning-db FILE, [tenon] tuning_db, or tuning.jsonl in "
+               "$XDG_DATA_HOME/tenon. Compilations that read the database use the fastest schedule "
+               "recorded for a program of the same structure, whatever the model. The same model, "
+               "options and database give the same artifact.\n\n"
+               "If a function has at most --trials schedules, all are measured; otherwise random "
+               "ones, then mutations of the fastest. An interrupted run resumes from the database. "
+               "The fastest schedule of each function is measured once more, alternating with the "
+               "default, before it is recorded.\n\n"
+               "Schedules are compiled in parallel (--jobs) and measured one at a time, each in "
+               "its own process; a crash, a timeout or a wrong result is recorded as a failure. "
+               "Keep the machine idle while tuning.\n\n"
+               "The table shows for each function the number of calls, the fraction of the run "
+               "time, schedules tried and failed, and the time of a call. --size gives the value "
+               "that a dynamic dimension has while measuring; --dim makes it a constant, which is "
+               "another program: compile with the same --dim.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
     .examples =
         (const char *const[]){"tenon tune model.onnx --list",
-                              "the functions that can be tuned, with the schedules each has",
+                              "the functions that can be tuned, with their numbers of schedules",
                               "tenon tune model.onnx -t cpu --threads 2 --tuning-db site.jsonl",
-                              "measures; interrupted, it goes on where it was",
+                              "measures; an interrupted run resumes",
                               "tenon compile model.onnx -t cpu --tuning-db site.jsonl",
-                              "takes what was fastest", NULL},
+                              "uses the fastest schedules", NULL},
     .run = run,
 };

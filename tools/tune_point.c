@@ -102,7 +102,7 @@ build(tune_run *r, tune_point *p, report *out)
     f = tn_func_with_attr(ctx, f, "tirx.is_scheduled", tn_bool(ctx, true));
     tnk_model model = {.module = module_of(ctx, p->task, f), .profile = r->profile};
     if (!model.module)
-        return give_up(out, "a call of it cannot be made up");
+        return give_up(out, "no call with random arguments can be built");
     tnk_compile_options opt = {.conf = r->s->conf,
                                .targets = &r->target.name,
                                .n_targets = 1,
@@ -165,7 +165,7 @@ same_result(tune_run *r, const tn_expr *got, const char *want, report *out)
     bool same =
         tn_values_close(r->s->ctx, got, tn_constant_of(r->s->ctx, w), rtol, rtol * largest, &why);
     if (!same)
-        give_up(out, "gives another result than the default schedule: %s", why.s ? why.s : "");
+        give_up(out, "result differs from that of the default schedule: %s", why.s ? why.s : "");
     tnb_buf_free(&why);
     return same;
 }
@@ -192,7 +192,7 @@ compare(tune_run *r, tune_task *task, const tnr_value *ret, bool keep, report *o
                      TNB_OK ||
                  give_up(out, "%s", err.message);
         else if (c->data->n_bytes > n_want - at)
-            ok = give_up(out, "gives a larger result than the default schedule");
+            ok = give_up(out, "result is larger than that of the default schedule");
         else
             ok = same_result(r, got, want + at, out);
         at += c ? c->data->n_bytes : 0;

@@ -50,7 +50,7 @@ load_by_content(tnt_session *s, const char *path, tnb_err *err)
         tnb_tensor_pb t = {0};
         tnb_status st = tnb_tensor_pb_parse(bytes, n, &t, err);
         if (st == TNB_OK && t.external)
-            st = tnb_fail(err, TNB_UNSUPPORTED, "the tensor's data lie in a further file");
+            st = tnb_fail(err, TNB_UNSUPPORTED, "the tensor's data are in an external file");
         if (st == TNB_OK && n)
             c = as_constant(s, t.dtype, t.ndim, t.shape, t.data);
         tnb_tensor_pb_free(&t);
@@ -90,7 +90,8 @@ tnt_load_tensor(tnt_session *s, const char *path)
             tnb_tensor_pb_free(&t);
         }
     } else {
-        tnb_fail(&err, TNB_FORMAT, "%s: a tensor is read from .npy or .pb files", path);
+        tnb_fail(&err, TNB_FORMAT,
+                 "%s: unknown extension: tensors are read from .npy and .pb files", path);
         tnb_hint(&err, "save it with numpy.save, or as an ONNX TensorProto");
     }
     if (err.status != TNB_OK)
@@ -106,8 +107,7 @@ tnt_to_runtime(tnr_device *dev, const tn_expr *constant, tn_ctx *ctx, tnr_value 
     const tn_constant *c = tn_as_constant(constant);
     const void *bytes = c ? tn_data_get(ctx, c->data) : NULL;
     if (!bytes)
-        return tnb_fail(err, TNB_INVALID,
-                        "a value that is no tensor cannot be given to the runtime");
+        return tnb_fail(err, TNB_INVALID, "only tensors can be passed to the runtime");
     return tnr_tensor_from(dev, bytes, c->data->shape, (uint32_t)c->data->ndim, c->data->dtype, out,
                            err);
 }
@@ -125,7 +125,7 @@ tnt_from_runtime(tnt_session *s, tnr_value v)
         return as_constant(s, TNB_I64, 1, &n, v.u.shape->dims);
     }
     if (v.tag != TNR_TENSOR) {
-        fprintf(stderr, "tenon: a result of kind %s has no elements to show\n",
+        fprintf(stderr, "tenon: an output of kind %s has no elements to show\n",
                 tnr_tag_name(v.tag));
         return NULL;
     }
@@ -148,10 +148,10 @@ tnt_enter_tuple(tnt_items *items, const tnr_tuple *t)
 {
     enum { DEEPEST = 64, MOST = 1 << 20 };
     if (items->depth >= DEEPEST || t->n > MOST - items->n) {
-        fprintf(stderr,
-                "tenon: the result is a tuple of tuples, %s; at most %d levels and %d items are "
-                "shown\n",
-                items->depth >= DEEPEST ? "too deep" : "with too many items", DEEPEST, MOST);
+        fprintf(
+            stderr,
+            "tenon: the output is a nested tuple, %s; at most %d levels and %d items are shown\n",
+            items->depth >= DEEPEST ? "too deep" : "with too many items", DEEPEST, MOST);
         return false;
     }
     items->depth++;
@@ -199,21 +199,21 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
         return found;
     }
     if (!eq) {
-        fprintf(stderr, "tenon: '%s' should be NAME=FILE or #INDEX=FILE\n", text);
+        fprintf(stderr, "tenon: expected NAME=FILE or #INDEX=FILE, found '%s'\n", text);
         return -1;
     }
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)(eq - text < 127 ? eq - text : 127), text);
-    fprintf(stderr, "tenon: there is no %s named '%s'\n", what, name);
+    fprintf(stderr, "tenon: no %s named '%s'\n", what, name);
     const char *near = tnb_nearest(name, names, n);
     if (!n) {
-        fprintf(stderr, "  hint: there are no %ss at all\n", what);
+        fprintf(stderr, "  hint: the function has no %ss\n", what);
         return -1;
     }
     fputs("  hint: ", stderr);
     if (near)
         fprintf(stderr, "did you mean '%s'? ", near);
-    fprintf(stderr, n == 1 ? "the only %s is" : "there are the %ss", what);
+    fprintf(stderr, n == 1 ? "the only %s is" : "the %ss are", what);
     for (uint32_t i = 0; i < n && i < 20; i++)
         fprintf(stderr, "%s #%u '%s'", i ? "," : "", i, names[i] ? names[i] : "");
     fputs(n > 20 ? ", ...\n" : "\n", stderr);
@@ -240,7 +240,7 @@ random_tensor(tnr_device *dev, const tnr_io *io, const int64_t *example, uint64_
     uint64_t count, bytes;
     if (io->ndim < 0 || io->ndim > TNB_NPY_MAX_DIMS || tnb_dtype_is_void(io->dtype))
         return tnb_fail(err, TNB_UNSUPPORTED,
-                        "input '%s' has no known rank and dtype: give it with -i", io->name);
+                        "rank or dtype of input '%s' is unknown: pass it with -i", io->name);
     for (int32_t k = 0; k < io->ndim; k++) {
         shape[k] = example ? example[k] : io->dims[k];
         if (shape[k] < 0)
@@ -250,7 +250,7 @@ random_tensor(tnr_device *dev, const tnr_io *io, const int64_t *example, uint64_
         return tnb_fail(err, TNB_BOUNDS, "input '%s' is too large", io->name);
     void *host = calloc(1, bytes ? bytes : 1);
     if (!host)
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %llu bytes of input '%s'",
+        return tnb_fail(err, TNB_NO_MEMORY, "out of memory: %llu bytes for input '%s'",
                         (unsigned long long)bytes, io->name);
     bool is_float = tnb_dtype_is_float(io->dtype);
     for (uint64_t i = 0; i < count; i++) {
@@ -287,8 +287,8 @@ tell_extents(const tnr_signature *sig)
             else
                 fprintf(stderr, "%s%s",
                         n ? ", "
-                          : "  the compiler found no extents that the model takes\n  hint: compile "
-                            "with --dim NAME=N for some of ",
+                          : "  no valid extents found for the random inputs\n  hint: set some with "
+                            "--dim NAME=N: ",
                         symbol);
             told[n++] = symbol;
         }
@@ -308,11 +308,11 @@ is_bound(const tnt_args *a, const char *text)
         found = strncmp(binds[i], text, (size_t)(eq - text) + 1) == 0;
     free(binds);
     if (found)
-        fprintf(stderr,
-                "tenon: input '%.*s' is given twice: --bind makes it a constant, so that -i cannot "
-                "give it\n"
-                "  hint: leave out one of the two\n",
-                (int)(eq - text), text);
+        fprintf(
+            stderr,
+            "tenon: input '%.*s' is given twice: by --bind, which makes it a constant, and by -i\n"
+            "  hint: remove one of the two options\n",
+            (int)(eq - text), text);
     return found;
 }
 
@@ -405,7 +405,7 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
                     names[i], names[i]);
             ok = false;
         } else if (strcmp(sig->params[i].kind, "tensor") != 0) {
-            fprintf(stderr, "tenon: input '%s' is a %s, not a tensor, and cannot be made up\n",
+            fprintf(stderr, "tenon: no random value for input '%s': it is a %s, not a tensor\n",
                     names[i], sig->params[i].kind);
             ok = false;
         } else if (random_tensor(dev, &sig->params[i],

@@ -237,7 +237,7 @@ def compile_once(program, model, target, work, seconds):
         return f"exit status {r.returncode}: {r.stderr[:1500]}"
     if r.returncode == 1 and not r.stderr.strip():
         return "no message"
-    if "memory ran out: a request" in r.stderr:
+    if "out of memory: cannot allocate" in r.stderr:
         return "an allocation that no bound was asked for: " + r.stderr[:300]
     return None
 

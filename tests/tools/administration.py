@@ -220,7 +220,7 @@ if os.geteuid() == 0:
     os.chown(other, 4711, 4711)
     why("refused: the folder of another user", [other], "refused", "belongs to user 4711", "trust_owners")
 twin = put("twin", name="twin", provides="pass:Twist")
-why("two that promise the same", [good, twin], "ready", "pass:Twist is promised by plugin twin too: neither serves it", "prefer.Twist = test or twin")
+why("two that promise the same", [good, twin], "ready", "pass:Twist is also provided by plugin twin: neither is used", "prefer.Twist = test or twin")
 prefer = site("prefer", {"tenon.ini": "[tenon]\nprefer.Twist = twin\n"})
 why("two that promise the same, and a choice", [good, twin], "ready", "prefer.Twist chooses twin", conf=prefer)
 why("and so says the other", [good, twin], "ready", "prefer.Twist chooses twin", conf=prefer, name="twin")

@@ -88,7 +88,7 @@ bad("a crash in a constructor", build("early", "-DCRASH_EARLY"), "signal 11", "c
 bad("an abort in init", build("abort", "-DABORT"), "signal 6", "init", "candidate.so+0x")
 bad("a hang in init", build("hang", "-DHANG"), "hangs", "init", "candidate.so+0x", options=("--timeout", "1"))
 bad("a busy loop in init", build("busy", "-DBUSY"), "hangs", "init", "candidate.so+0x", options=("--timeout", "1"))
-bad("exit in init", build("exits", "-DEXITS"), "ended the process", "never calls exit")
+bad("exit in init", build("exits", "-DEXITS"), "ended the process", "never call exit")
 bad("an init that fails", build("fails", "-DFAILS"), "dongle", "plug it in")
 bad("an unresolved symbol", build("unresolved", "-DUNRESOLVED"), "candidate_nowhere", "rebuild", ran=False)
 bad("a promise that the tables do not hold", build("lie", provides="pass:CandidatePass, pass:Other"), "pass:Other", "provides")

@@ -69,7 +69,7 @@ os.mkdir(cache)
 kept = lambda: sorted(f for d, _, fs in os.walk(cache) for f in fs)
 r = tenon("run", model, "-i", image, "--set", f"tenon.cache_dir={cache}")
 check(r.returncode == 0 and kept(), "kernels are kept in the configured folder", r)
-said = re.search(r"cache of kernels in (\S+)", tenon("doctor", "--set", f"tenon.cache_dir={cache}").stdout)
+said = re.search(r"kernel cache in (\S+)", tenon("doctor", "--set", f"tenon.cache_dir={cache}").stdout)
 check(said and sorted(os.listdir(said.group(1))) == kept(), "doctor names the folder that they lie in")
 with open(os.path.join(said.group(1), "old.kernels"), "wb") as f:
     f.truncate(2 << 20)

@@ -55,7 +55,7 @@ taken("mask", "n", 'a: R.Tensor(("n", 7), "float32"), m: R.Tensor((7, 8), "float
 never = module("never", "nm", 'x: R.Tensor(("n", "m"), "float32"), b: R.Tensor(("n * n", 3), "float32"), '
                'c: R.Tensor(("m * m * 2", 3), "float32")', ["y = R.matmul(R.permute_dims(b), c)"])
 r = tenon("run", never)
-check(r.returncode == 1 and "hint: compile with --dim NAME=N for some of n, m" in r.stderr,
+check(r.returncode == 1 and "hint: set some with --dim NAME=N: n, m" in r.stderr,
       "where no extents are found, the user is told which dimensions to give", r)
 
 # tensors without elements, whose outer extent is huge: nothing is computed, and at once

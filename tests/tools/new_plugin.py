@@ -87,7 +87,7 @@ check("acme_module_load" in null and "ACME_PATIENCE" in null and "NULL;" in null
 for name, why in (("2fast", "identifier"), ("Acme", "identifier"), ("a-b", "identifier"), ("int", "word of C"), ("tnk_x", "Tenon"),
                   ("acme_rt", "_rt"), ("x" * 33, "32"), ("", "identifier")):
     refused(f"the name '{name}'", tenon("new-plugin", name, path("none")), why, "hint:", status=(2,))
-for name, why in (("cpu", "cpu.plugin"), ("null", "null.plugin"), ("transform", "transform.plugin"), ("targets", "means something else"),
+for name, why in (("cpu", "cpu.plugin"), ("null", "null.plugin"), ("transform", "transform.plugin"), ("targets", "is already an identifier"),
                   ("opencl-small".replace("-", "_"), None)):
     r = tenon("new-plugin", name, path("none_" + name))
     if why:

@@ -93,7 +93,7 @@ refused("a result that no memory holds", r, "storage for tensors on device 'cpu'
 # ---- files of no kind, names of no input, targets without kernels ----
 refused("a model of no kind", tenon("compile", a3), "no importer knows this kind of file", "models are read from .py (text)", ".onnx (onnx)")
 one = add("one.py", N4)
-refused("an input of no name", tenon("run", one, "-i", f"input={a3}"), "there is no input named 'input'", "there are the inputs #0 'x', #1 'y'")
+refused("an input of no name", tenon("run", one, "-i", f"input={a3}"), "no input named 'input'", "the inputs are #0 'x', #1 'y'")
 listed = tenon("list", "targets").stdout
 check("generates" not in next(line for line in listed.splitlines() if line.startswith("cpu ")), "targets that generate kernels are not marked")
 for line in listed.splitlines():

@@ -41,26 +41,26 @@ refused("--bind of a text module", compile_with("--bind", f"y={DIGIT}", model=SY
 
 # ---- an input that is none any more ----
 both = tenon("run", MODEL, "--bind", f"image={DIGIT}", "-i", f"image={DIGIT}")
-refused("-i of an input that --bind made a constant", both, "input 'image' is given twice", "--bind", "hint: leave out one of the two")
+refused("-i of an input that --bind made a constant", both, "input 'image' is given twice", "--bind", "hint: remove one of the two")
 refused("--bind of an input twice", compile_with("--bind", f"image={DIGIT}", "--bind", f"image={DIGIT}"), "gives 'image' twice")
 other = tenon("run", MODEL, "--bind", f"image={DIGIT}", "-i", f"imag={DIGIT}")
-refused("-i where there are no inputs", other, "no input named 'imag'", "there are no inputs at all")
+refused("-i where there are no inputs", other, "no input named 'imag'", "the function has no inputs")
 
 # ---- empty values: of a variable of the shell that is not set ----
 for option in ("-t", "--target=", "--profile", "--dim", "--bind", "--debug", "--set", "--config", "-o", "--log", "--tuning-db", "-j"):
     args = [option] if option.endswith("=") else [option, ""]
-    refused(f"{option} without a value", tenon("compile", MODEL, "-o", OUT, *args), "needs a value", "what is given is empty", status=(2,))
+    refused(f"{option} without a value", tenon("compile", MODEL, "-o", OUT, *args), "needs a value", "the given one is empty", status=(2,))
 for text in (" ", ",", " , "):
     refused(f"-t '{text}'", compile_with("-t", text), "needs a value", status=(2,))
 
-# ---- what is compiled already ----
+# ---- what is already compiled ----
 for option in (["--dim", "n=4"], ["--bind", f"image={DIGIT}"], ["--profile", "llm"], ["--dump-ir", path("ir")], ["--verify"],
                ["--no-cache"], ["-j", "2"], ["--trace", path("t.json")], ["--debug", "no-verify"]):
     for command in (["run", OUT], ["bench", OUT]):
         if command[0] == "bench" and option[0] not in ("--dim", "--bind", "-j", "--debug"):
             continue
-        refused(f"{command[0]} FILE.tno {option[0]}", tenon(*command, *option), "is compiled already", "tenon compile", status=(2,))
-refused("show model FILE.tno --dim", tenon("show", "model", OUT, "--dim", "n=4"), "is compiled already", status=(2,))
+        refused(f"{command[0]} FILE.tno {option[0]}", tenon(*command, *option), "is already compiled", "tenon compile", status=(2,))
+refused("show model FILE.tno --dim", tenon("show", "model", OUT, "--dim", "n=4"), "is already compiled", status=(2,))
 refused("a target that an artifact does not have", tenon("run", OUT, "-t", "cpuu"), "'cpuu' was asked for", "it has cpu")
 
 # ---- targets ----
@@ -74,7 +74,7 @@ refused("an attribute of a JSON target", compile_with("-t", '{"kind": "cpu", "mc
 
 # ---- what would be lost ----
 copy = write("copy.py", open(SYMBOLIC).read())
-refused("an artifact over its model", tenon("compile", copy, "-t", "null", "-o", copy), "is what the model is read from", "choose another name")
+refused("an artifact over its model", tenon("compile", copy, "-t", "null", "-o", copy), "the model is read from it", "choose another name")
 check(open(copy).read() == open(SYMBOLIC).read(), "the model stays as it was")
 again = path("again.tno")
 for _ in range(2):
@@ -105,8 +105,8 @@ for command, rest in COMPILING.items():
         return tenon(*command.split(), SYMBOLIC, *rest, "--pass-config", text)
     refused(f"{command} --pass-config of an unknown key", given("relax.FuseOps.max_dept=10"),
             "no pass reads the configuration 'relax.FuseOps.max_dept'", "did you mean 'relax.FuseOps.max_depth'")
-    refused(f"{command} --pass-config without a value", given("relax.FuseOps.max_depth"), "'--pass-config' wants KEY=JSON", status=(2,))
-    refused(f"{command} --pass-config of no JSON", given("relax.FuseOps.max_depth=[1"), "'--pass-config' wants KEY=JSON", status=(2,))
+    refused(f"{command} --pass-config without a value", given("relax.FuseOps.max_depth"), "'--pass-config': expected KEY=JSON", status=(2,))
+    refused(f"{command} --pass-config of no JSON", given("relax.FuseOps.max_depth=[1"), "'--pass-config': expected KEY=JSON", status=(2,))
     check("--pass-config" in tenon("help", command.split()[0]).stdout, f"the help of {command} has --pass-config")
 TWO = write("two.py", """
 from tvm.script import ir as I
@@ -129,7 +129,7 @@ for depth, kernels in ((1, ["tir_exp", "tir_tanh"]), (10, ["fused_tir_exp_tir_ta
     check(ran.returncode == 0 and all(k in ran.stderr for k in kernels), f"run: {kernels}", ran)
 refused("--pass-config for an artifact", tenon("run", OUT, "--pass-config", "relax.FuseOps.max_depth=1") if
         tenon("compile", TWO, "-o", OUT, "--pass-config", "relax.FuseOps.max_depth=1").returncode == 0 else None,
-        "option '--pass-config' is for a compilation", status=(2,))
+        "option '--pass-config' affects compilation", status=(2,))
 check("reads the configuration relax.FuseOps.max_depth" in tenon("show", "pass", "FuseOps").stdout, "show pass names its keys")
 
 # ---- sections ----

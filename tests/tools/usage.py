@@ -28,7 +28,7 @@ for what, option, value in (("jobs", "-j", "none"), ("a dimension", "--dim", "x"
         refused(f"{command}: {what} that is none", tenon(command, digits, option, value), option.strip("-"), value, status=(2,))
 for command in ("run", "compile", "bench"):
     refused(f"{command}: an unknown dimension", tenon(command, digits, "--dim", "nowhere=3"), "'nowhere'", "hint:", status=(1,))
-    refused(f"{command}: a negative extent", tenon(command, digits, "--dim", "x=-1"), "0 or more", "'x=-1'", status=(2,))
+    refused(f"{command}: a negative extent", tenon(command, digits, "--dim", "x=-1"), "at least 0", "'x=-1'", status=(2,))
 refused("an extent that is declared otherwise", tenon("compile", digits, "--dim", "image=[7777, 1, 8, 8]"), "extent 0 of input", "7777", status=(1,))
 refused("a model that is not there", tenon("run", "/nonexistent/model.onnx"), "/nonexistent/model.onnx", status=(1,))
 r = tenon("list", "passes")
