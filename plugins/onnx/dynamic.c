@@ -37,25 +37,22 @@ readable(onnx_value *v)
     return count <= MAX_READ ? (uint32_t)count : 0;
 }
 
-/* The positive and the negative parts of `count` integers: a vector of 2 * count. */
+/* The parts (onnx_term_split) of `count` integers: a vector of 2 * count, first all that are 0 or more. */
 static const tn_expr *
 parts_of(onnx_node *n, const tn_expr *x, uint32_t count)
 {
     tn_ctx *ctx = n->ctx;
-    const tn_expr *extent = tn_i64(ctx, 2 * (int64_t)count), *zero = tn_i64(ctx, 0),
-                  *size = tn_i64(ctx, count);
+    const tn_expr *extent = tn_i64(ctx, 2 * (int64_t)count), *size = tn_i64(ctx, count), *part[2];
     x = onnx_astype(n, onnx_reshape(n, x, &size, 1), TNB_I64);
     if (n->failed || tn_is_error(x))
         return tn_error_node(ctx);
     tnk_te *te = tnk_te_new(ctx);
     const tn_node *in = tnk_te_input(te, "x", x->type);
     tnk_stage *s = tnk_te_stage(te, "parts", &extent, 1, TNB_I64);
-    const tn_expr *i = s->axes[0],
-                  *v = tnk_te_read(te, in, count == 1 ? zero : tn_floormod(ctx, i, size), NULL),
-                  *least = tn_i64(ctx, -INT64_MAX);
-    v = tn_select_of(ctx, tn_lt_of(ctx, i, size), tn_max(ctx, v, zero),
-                     tn_max(ctx, tn_sub(ctx, zero, tn_max(ctx, v, least)), zero));
-    const tn_node *out = tnk_te_define(s, v);
+    const tn_expr *i = s->axes[0], *at = count == 1 ? tn_i64(ctx, 0) : tn_floormod(ctx, i, size);
+    onnx_term_split(ctx, tnk_te_read(te, in, at, NULL), part);
+    const tn_node *out =
+        tnk_te_define(s, tn_select_of(ctx, tn_lt_of(ctx, i, size), part[0], part[1]));
     return onnx_emit_call(n, tnk_te_call(te, n->imp->b, "parts", &x, 1, &out, 1));
 }
 
@@ -84,7 +81,7 @@ read_tensor(onnx_node *n, onnx_value *v, uint32_t count)
     if (n->failed)
         return false;
     for (uint32_t i = 0; i < 2 * count; i++)
-        vars[i] = tn_var_dtype(ctx, i < count ? "value" : "minus", TNB_I64);
+        vars[i] = tn_var_dtype(ctx, i < count ? "value" : "negative", TNB_I64);
     const tn_type *t = tn_ty_shape_of(ctx, tn_list_of(ctx, vars, 2 * count));
     if (tn_is_error(tn_emit_match_cast(n->imp->b, shape, t, "read")))
         return n->failed = true, false;
@@ -92,7 +89,7 @@ read_tensor(onnx_node *n, onnx_value *v, uint32_t count)
     tnb_dtype d = onnx_dtype(v->expr);
     bool may_be_negative = d.code == TNB_INT;
     for (uint32_t i = 0; i < count; i++) {
-        e[i] = may_be_negative ? tn_sub(ctx, vars[i], vars[count + i]) : vars[i];
+        e[i] = may_be_negative ? onnx_term_join(ctx, vars[i], vars[count + i]) : vars[i];
         keep_fit(n->imp, e[i], d);
         onnx_note_signed(n->imp, vars[i]);
         onnx_note_signed(n->imp, vars[count + i]);
@@ -304,7 +301,7 @@ has_plain_kinds(const tn_expr *e, int *left)
     const tn_binary *b = tn_as_binary(e);
     if (--*left < 0 || !tnb_dtype_eq(tn_dtype_of(e), TNB_I64))
         return false;
-    if (tn_is_var(e) || tn_is(e, TN_KIND_INT_IMM))
+    if (tn_is_var(e) || tn_is(e, TN_KIND_INT_IMM) || onnx_term_is_joined(e))
         return true;
     switch ((int)e->kind) {
     case TN_KIND_ADD:
@@ -528,16 +525,18 @@ onnx_demand_near(onnx_node *n, onnx_arith op, const tn_expr *a, const tn_expr *b
     bool product = op == ONNX_MUL, from = op == ONNX_SUB && e == b;
     if (!e || c == INT64_MIN || c == 0)
         return false;
-    if (product) {
-        int64_t factor = c < 0 ? -c : c;
-        most = INT64_MAX / factor;
-        least = -most;
-    } else if (from || op != ONNX_SUB) { /* c - e, c + e: as many below as above */
-        most = from ? c < 0 ? INT64_MAX : INT64_MAX - 1 : c > 0 ? INT64_MAX - c : INT64_MAX;
-        least = from ? c > 0 ? c - INT64_MAX : -INT64_MAX : c < 0 ? -INT64_MAX - c : -INT64_MAX;
-    } else { /* e - c */
-        most = c < 0 ? INT64_MAX + c : INT64_MAX;
-        least = c > 0 ? c - INT64_MAX : -INT64_MAX;
+    most = INT64_MAX;
+    least = INT64_MIN;
+    if (product) { /* towards 0; -1 * -2^63 is beyond int64 */
+        most = c > 0 ? INT64_MAX / c : c == -1 ? INT64_MAX : INT64_MIN / c;
+        least = c > 0 ? INT64_MIN / c : INT64_MAX / c;
+    } else if (from) { /* c - e */
+        most = c < 0 ? c - INT64_MIN : INT64_MAX;
+        least = c >= 0 ? c - INT64_MAX : INT64_MIN;
+    } else if ((c > 0) == (op == ONNX_SUB)) { /* down */
+        least = op == ONNX_SUB ? INT64_MIN + c : INT64_MIN - c;
+    } else {
+        most = op == ONNX_SUB ? INT64_MAX + c : INT64_MAX - c;
     }
     onnx_demand d = {NULL, &e, 1,
                      tn_strf(ctx, "{1} %s %" PRId64 " is beyond int64",
@@ -559,7 +558,8 @@ onnx_bind_signed(onnx_node *n, const tn_expr *e)
     e = onnx_simplify(n, e);
     if (has_plain_kinds(e, &left))
         return e;
-    const tn_expr *zero = tn_i64(ctx, 0),
-                  *parts[2] = {tn_max(ctx, e, zero), tn_max(ctx, tn_sub(ctx, zero, e), zero)};
-    return onnx_bind(n, parts, 2, NULL) ? tn_sub(ctx, parts[0], parts[1]) : tn_error_node(ctx);
+    const tn_expr *parts[2];
+    onnx_term_split(ctx, e, parts);
+    return onnx_bind(n, parts, 2, NULL) ? onnx_term_join(ctx, parts[0], parts[1])
+                                        : tn_error_node(ctx);
 }

@@ -154,13 +154,13 @@ carry_param(loop *p, carry *c, uint32_t index)
         const tn_expr **e = TNB_NEW_N(n->imp->arena, const tn_expr *, v->n_elems + 1);
         for (uint32_t i = 0; i < v->n_elems; i++) {
             const tn_expr *s = tn_var_dtype(ctx, tn_strf(ctx, "s%u_%u", index, i), TNB_I64),
-                          *minus = tn_var_dtype(ctx, tn_strf(ctx, "m%u_%u", index, i), TNB_I64);
-            e[i] = c->scalar[i] = c->with_sign ? tn_sub(ctx, s, minus) : s;
+                          *negative = tn_var_dtype(ctx, tn_strf(ctx, "n%u_%u", index, i), TNB_I64);
+            e[i] = c->scalar[i] = c->with_sign ? onnx_term_join(ctx, s, negative) : s;
             c->parts[2 * i] = s;
-            c->parts[2 * i + 1] = minus;
+            c->parts[2 * i + 1] = negative;
             if (c->with_sign) {
                 onnx_note_signed(n->imp, s);
-                onnx_note_signed(n->imp, minus);
+                onnx_note_signed(n->imp, negative);
             }
         }
         v->elems = e;
@@ -358,13 +358,11 @@ append_all(tn_ctx *ctx, tn_list a, tn_list b)
 static tn_list
 append_scalar(tn_ctx *ctx, tn_list a, const carry *c, uint32_t i, const tn_expr *e)
 {
-    const tn_expr *zero = tn_i64(ctx, 0), *part[2] = {c->parts[2 * i], c->parts[2 * i + 1]};
+    const tn_expr *part[2] = {c->parts[2 * i], c->parts[2 * i + 1]};
     if (e) {
         part[0] = tn_cast_to(ctx, TNB_I64, e);
-        if (c->with_sign) {
-            part[1] = tn_max(ctx, tn_sub(ctx, zero, part[0]), zero);
-            part[0] = tn_max(ctx, part[0], zero);
-        }
+        if (c->with_sign)
+            onnx_term_split(ctx, part[0], part);
     }
     a = tn_list_append(ctx, a, part[0]);
     return c->with_sign ? tn_list_append(ctx, a, part[1]) : a;

@@ -30,6 +30,32 @@ onnx_term_nonneg(tn_ctx *ctx, const tn_expr *e)
     return lo >= 0;
 }
 
+void
+onnx_term_split(tn_ctx *ctx, const tn_expr *e, const tn_expr *parts[2])
+{
+    const tn_expr *is_negative = tn_lt_of(ctx, e, tn_i64(ctx, 0));
+    parts[0] = tn_max(ctx, e, tn_sub(ctx, tn_i64(ctx, -1), e));
+    parts[1] = tn_cast_to(ctx, TNB_I64, is_negative);
+}
+
+const tn_expr *
+onnx_term_join(tn_ctx *ctx, const tn_expr *value, const tn_expr *negative)
+{
+    return tn_select_of(ctx, tn_lt_of(ctx, tn_i64(ctx, 0), negative),
+                        tn_sub(ctx, tn_i64(ctx, -1), value), value);
+}
+
+bool
+onnx_term_is_joined(const tn_expr *e)
+{
+    const tn_select *s = tn_as_select(e);
+    const tn_binary *cond = s ? tn_as_binary(s->cond) : NULL, *a = s ? tn_as_binary(s->a) : NULL;
+    int64_t zero, least;
+    return cond && a && tn_is(s->cond, TN_KIND_LT) && tn_int_value(cond->a, &zero) && zero == 0 &&
+           tn_is_var(cond->b) && tn_is(s->a, TN_KIND_SUB) && tn_int_value(a->a, &least) &&
+           least == -1 && a->b == s->b && tn_is_var(s->b);
+}
+
 bool
 onnx_term_divides(const tn_expr *e)
 {

@@ -16,6 +16,16 @@
 #include "tenon/core/arith.h"
 #include "tenon/core/build.h"
 
+/* Extents are 0 or more. An int64 term of any sign is two of them: e or -1 - e, and whether it is the latter. (As a difference of two,
+ * -2^63 would need 2^63; and comparisons of differences are rewritten to ones that exceed int64.) */
+void
+onnx_term_split(tn_ctx *ctx, const tn_expr *e, const tn_expr *parts[2]);
+const tn_expr *
+onnx_term_join(tn_ctx *ctx, const tn_expr *value, const tn_expr *negative);
+/* Whether it is that of two variables. */
+bool
+onnx_term_is_joined(const tn_expr *e);
+
 /* What an operator computes of each element. */
 typedef enum onnx_arith {
     ONNX_NO_ARITH,

@@ -306,6 +306,36 @@ def range_of_integers(rng):
 
 
 @case()
+def least_integer(rng):
+    """-2^63 has no positive counterpart. What is read as a term comes back as data; the results are small, since tests compare with a tolerance."""
+    most, least = 2 ** 63 - 1, -2 ** 63
+    g = graph([node("Slice", "x a most", "s"), node("Add", "a most", "y"), node("Mod", "a seven", "q"), node("Less", "a low", "l")],
+              [value("x", F, [4]), value("a", I, [1])], [value("s", F, ["n"]), value("y", I, [1]), value("q", I, [1]), value("l", B, [1])],
+              {"most": i64([most]), "seven": i64([7]), "low": i64([least + 1])})
+    x, draws = f32(rng.normal(size=4)), []
+    for a in (least, least + 1, least + 2, least // 2, -4, -3, -2, -1, 0):
+        draws.append(([x, i64([a])], [x[a:], i64([a + most]), i64([a % 7]), np.array([a <= least])]))
+    return g, draws
+
+
+@case()
+def least_integer_in_a_loop(rng):
+    """The same as a value that turns carry, read before and changed in each turn."""
+    least = -2 ** 63
+    body = graph([node("Identity", "go", "on"), node("Add", "v one", "w"), node("Slice", "xs v most", "part"), node("ReduceSum", "part", "sum", keepdims=0)],
+                 [value("i", I, []), value("go", B, []), value("v", I, [1])],
+                 [value("on", B, []), value("w", I, [1]), value("sum", F, [])], {"one": i64([1]), "most": i64([2 ** 63 - 1])})
+    g = graph([node("Slice", "xs a end", "s"), node("Loop", "m true a", "b sums", body=body), node("Add", "b end", "y")],
+              [value("xs", F, [4]), value("m", I, []), value("a", I, [1])],
+              [value("s", F, ["n"]), value("y", I, [1]), value("sums", F, ["k"])], {"end": i64([2 ** 63 - 1]), "true": np.array(True)})
+    x, draws = f32(rng.integers(1, 9, size=4)), []
+    for a, m in ((least, 0), (least, 1), (least, 3), (least + 1, 2), (-2, 2), (-3, 0)):
+        sums = f32([x[a + i:].sum() for i in range(m)])
+        draws.append(([x, i64(m), i64([a])], [x[a:], i64([a + m + 2 ** 63 - 1]), sums]))
+    return g, draws
+
+
+@case()
 def range_of_floats(rng):
     g = graph([node("Range", "a b c", "y")], [value(n, F, []) for n in "abc"], [value("y", F, ["n"])])
     draws = []
