@@ -108,44 +108,30 @@ refuse_branch(open_if *o, int k, const char *why)
     o->out[k] = o->out[!k];
 }
 
-/* Both branches. One that cannot be imported stops the program if it is taken; but what is missing
- * may be the value of an input, which then is asked for. */
+/* Both branches. One that cannot be imported stops the program if it is taken. */
 static bool
 import_branches(open_if *o)
 {
     onnx_node *n = o->n;
     tnb_diags *d = tn_diags(n->ctx);
     const char *why[2] = {NULL, NULL};
-    tnb_err err[2] = {{0}};
+    tnb_status status[2] = {TNB_OK, TNB_OK};
     for (int k = 0; k < 2; k++) {
-        uint32_t before = tnb_diags_count(d);
-        const tn_node *bound = n->imp->must_bind;
-        uint32_t chosen = n->imp->n_choices;
+        onnx_part part = onnx_part_begin(n->imp);
         o->v[k] = TNB_NEW_N(n->imp->arena, onnx_value *, n->n_out + 1);
         o->out[k] = TNB_NEW_N(n->imp->arena, const tn_expr *, n->n_out + 1);
         o->seq[k] = import_branch(n, &o->f, o->g[k], o->v[k], o->out[k]);
         if (!n->failed)
             continue;
-        /* nor is it the branch's fault where a choice inside of it can be another */
-        if (n->imp->must_bind != bound || n->imp->at_fork || n->imp->n_choices != chosen ||
-            tnb_arena_failed(n->imp->arena))
-            return false;
-        for (uint32_t i = before; i < tnb_diags_count(d) && !why[k]; i++) {
-            const tnb_diag *e = tnb_diags_get(d, i);
-            if (e->severity != TNB_ERROR)
-                continue;
-            err[k].status = e->status;
-            why[k] = tn_strf(n->ctx, "%s%s%s", e->place.node ? e->place.node : "",
-                             e->place.node ? ": " : "", e->message);
-        }
+        why[k] = onnx_part_error(n->imp, &part, &status[k]);
         if (!why[k] || (k == 1 && why[0])) /* nothing recorded, or neither is left */
             return false;
-        tnb_diags_cut(d, before);
+        tnb_diags_cut(d, part.diags);
         n->failed = false;
     }
     for (int k = 0; k < 2; k++)
         if (why[k]) {
-            tnb_report(d, TNB_WARNING, err[k].status,
+            tnb_report(d, TNB_WARNING, status[k],
                        (tnb_place){.file = n->imp->model->file, .node = n->text},
                        "the %s branch cannot be compiled; the program stops where it is taken",
                        branch_names[k]);
@@ -609,9 +595,12 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
     read_for_body(n, body);
     g.output = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
     uint32_t *place = TNB_NEW_N(n->imp->arena, uint32_t, n->n_out + 1);
+    const Onnx__ValueInfoProto **types =
+        TNB_NEW_N(n->imp->arena, const Onnx__ValueInfoProto *, n->n_out + 1);
     for (uint32_t i = carried; i < n->n_out; i++)
         if (n->out[i]) {
             place[g.rows] = i;
+            types[g.rows] = body->output[1 + i];
             g.output[g.rows++] = 1 + i;
         }
     onnx_loop l = {.count = turns_of(n),
@@ -620,6 +609,7 @@ general_loop(onnx_node *n, const Onnx__GraphProto *body, uint32_t carried)
                    .n_rows = g.rows,
                    .start = n->in + 2,
                    .rows = TNB_NEW_N(n->imp->arena, onnx_loop_rows, g.rows + 1),
+                   .row_types = types,
                    .body = loop_turn,
                    .user = &g,
                    .changes_rank = &changes_rank};
@@ -796,6 +786,7 @@ general_scan(onnx_node *n, scan *s, onnx_value **state, const tn_expr *const *x,
                    .n_rows = s->outputs,
                    .start = state,
                    .rows = rows,
+                   .row_types = (const Onnx__ValueInfoProto *const *)s->body->output + s->states,
                    .body = scan_turn,
                    .user = s};
     if (!onnx_make_loop(n, &l, last, outs))

@@ -43,18 +43,11 @@ begin_attempt(forks *f, const char *choices)
     tnb_ptrmap_init(&imp->rolled, imp->arena);
 }
 
-/* The first error since `before`, as a text. */
 static const char *
-first_error(const onnx_import *imp, uint32_t before)
+why_not(const onnx_import *imp, uint32_t before)
 {
-    const tnb_diags *d = tn_diags(imp->ctx);
-    for (uint32_t i = before; i < tnb_diags_count(d); i++) {
-        const tnb_diag *e = tnb_diags_get(d, i);
-        if (e->severity == TNB_ERROR)
-            return tn_strf(imp->ctx, "%s%s%s", e->place.node ? e->place.node : "",
-                           e->place.node ? ": " : "", e->message);
-    }
-    return "it cannot be imported";
+    const char *s = onnx_first_error(imp, before, NULL);
+    return s ? s : "it cannot be imported";
 }
 
 static const tn_type *
@@ -160,7 +153,7 @@ report_too_many(forks *f, uint32_t before)
 {
     onnx_import *imp = f->imp;
     tnb_diags *d = tn_diags(imp->ctx);
-    const char *types = first_error(imp, before);
+    const char *types = why_not(imp, before);
     tnb_place place = {.file = imp->model->file, .node = imp->fork_text};
     f->too_many = true;
     tnb_diags_cut(d, before);
@@ -184,8 +177,7 @@ choose_both(forks *f, const char *choices, uint32_t before)
     onnx_import *imp = f->imp;
     tnb_diags *d = tn_diags(imp->ctx);
     const tn_expr *cond = imp->fork_cond;
-    const char *text = imp->fork_text, *types = first_error(imp, before), *why[2],
-               *made[2] = {NULL};
+    const char *text = imp->fork_text, *types = why_not(imp, before), *why[2], *made[2] = {NULL};
     const tnb_strmap dims = imp->dims;
     const tn_node *bound = imp->must_bind, *bound_by[2], *inputs = imp->fork_inputs;
     tnb_diags_cut(d, before);
@@ -193,7 +185,7 @@ choose_both(forks *f, const char *choices, uint32_t before)
         uint32_t from = tnb_diags_count(d);
         imp->must_bind = bound;
         made[k] = choose(f, tn_strf(imp->ctx, "%s%c", choices, "te"[k]));
-        why[k] = made[k] ? NULL : first_error(imp, from);
+        why[k] = made[k] ? NULL : why_not(imp, from);
         bound_by[k] = imp->must_bind;
         if (!made[k] && !f->too_many &&
             !(k && !made[0])) /* the last one's errors stay if neither is made */

@@ -163,6 +163,10 @@ onnx_unknown(onnx_node *n, const char *what);
 void
 onnx_hint(onnx_node *n, const char *fmt, ...) TNB_PRINTF(2, 3);
 
+/* The first error that was recorded after `before` diagnostics, as a text, and its status (may be NULL); NULL: there is none.
+ * (message.c) */
+const char *
+onnx_first_error(const onnx_import *imp, uint32_t before, tnb_status *status);
 /* A type as "float32[1, n, 3]", an extent as "n * 2": for messages. (message.c) */
 const char *
 onnx_type_text(onnx_import *imp, const tn_type *t);

@@ -680,12 +680,90 @@ make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const tn_ex
     return !n->failed;
 }
 
+/* ---- a loop that must not make a turn ---- */
+
+typedef struct stopped {
+    const onnx_loop *l;
+    const char *why;
+} stopped;
+
+/* No rows of a declared type: extents that are not numbers are 0. */
+static onnx_value *
+no_rows(onnx_node *n, const Onnx__ValueInfoProto *info)
+{
+    const Onnx__TypeProto *t = info ? info->type : NULL;
+    const Onnx__TypeProto__Tensor *tensor =
+        t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ? t->tensor_type : NULL;
+    tnb_dtype d = tensor ? tnb_onnx_dtype(tensor->elem_type) : TNB_VOID;
+    tn_list dims = {0};
+    if (!d.bits || !tensor->shape || tensor->shape->n_dim >= ONNX_MAX_DIMS)
+        return NULL;
+    for (size_t i = 0; i < tensor->shape->n_dim; i++) {
+        int64_t extent = tensor->shape->dim[i]->dim_value;
+        dims = tn_list_append(n->ctx, dims,
+                              tn_i64(n->ctx, extent > 0 && extent <= INT32_MAX ? extent : 0));
+    }
+    onnx_value *v = onnx_value_new(n->imp, info->name);
+    v->expr = onnx_emit(n, "zeros", tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL),
+                        tn_shape_expr_of(n->ctx, dims), NULL);
+    return v;
+}
+
+static bool
+stopped_turn(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,
+             onnx_value *const *carried, onnx_value **next, onnx_value **cond, onnx_value **y)
+{
+    const stopped *s = user;
+    onnx_node *n = r->f->n;
+    (void)i;
+    (void)count;
+    (void)cond;
+    onnx_region_plain(r);
+    onnx_emit_stop(r->f, s->why);
+    memcpy(next, carried, s->l->n_carries * sizeof *next);
+    for (uint32_t k = 0; k < s->l->n_rows && !n->failed; k++)
+        if (!(y[k] = no_rows(n, s->l->row_types ? s->l->row_types[k] : NULL)))
+            return false;
+    return !n->failed;
+}
+
+/* A turn whose extents cannot be stops the program, unless one is made for certain. Other errors (operators or types that are not
+ * there) are the model's in any case. */
+static bool
+make_stopped_loop(onnx_node *n, const onnx_loop *l, const onnx_part *part, const tn_expr **carried,
+                  const tn_expr **collected)
+{
+    tnb_diags *d = tn_diags(n->ctx);
+    tnb_status status = TNB_OK;
+    int64_t number;
+    const char *why = onnx_part_error(n->imp, part, &status);
+    bool runs = l->cond_known && (!l->count || (tn_int_value(l->count, &number) && number > 0));
+    if (!why || runs || (status != TNB_SHAPE && status != TNB_BOUNDS))
+        return false;
+    for (uint32_t k = 0; k < l->n_rows; k++)
+        if (!l->row_types || !l->row_types[k])
+            return false;
+    stopped s = {l, tn_strf(n->ctx, "%s: a turn cannot be made (%s)", n->text, why)};
+    onnx_loop other = *l;
+    other.body = stopped_turn;
+    other.user = &s;
+    tnb_diags_cut(d, part->diags);
+    n->failed = false;
+    tnb_report(d, TNB_WARNING, status, (tnb_place){.file = n->imp->model->file, .node = n->text},
+               "a turn cannot be made; the program stops where the loop makes one");
+    tnb_diag_note(d, "%s", why);
+    return make_loop(n, &other, carried, collected);
+}
+
 bool
 onnx_make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const tn_expr **collected)
 {
     if (n->imp->loops++ == 0)
         tnb_ptrmap_init(&n->imp->settled, n->imp->arena);
-    bool made = make_loop(n, l, carried, collected);
+    const onnx_part part = onnx_part_begin(n->imp);
+    bool made =
+        make_loop(n, l, carried, collected) || (!(l->changes_rank && *l->changes_rank) &&
+                                                make_stopped_loop(n, l, &part, carried, collected));
     n->imp->loops--;
     return made;
 }

@@ -19,6 +19,8 @@ typedef struct onnx_loop {
     uint32_t n_carries, n_rows;
     onnx_value *const *start; /* carried values of the caller */
     const onnx_loop_rows *rows;
+    /* What the model declares of them; may be NULL, also an entry. */
+    const Onnx__ValueInfoProto *const *row_types;
     /* Imports one turn into the region; `i` and `count` are scalars there. *cond may stay NULL:
      * true. It may be called several times. */
     bool (*body)(void *user, onnx_region *r, const tn_expr *i, const tn_expr *count,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and extents in messages, the way ONNX tools write shapes. */
+/* Types and extents in messages, the way ONNX tools write shapes; what was reported. */
 #include <inttypes.h>
 #include "import.h"
 
@@ -71,4 +71,20 @@ onnx_type_text(onnx_import *imp, const tn_type *t)
     }
     tnb_buf_putc(&b, ']');
     return take(imp, &b);
+}
+
+const char *
+onnx_first_error(const onnx_import *imp, uint32_t before, tnb_status *status)
+{
+    const tnb_diags *d = tn_diags(imp->ctx);
+    for (uint32_t i = before; i < tnb_diags_count(d); i++) {
+        const tnb_diag *e = tnb_diags_get(d, i);
+        if (e->severity != TNB_ERROR)
+            continue;
+        if (status)
+            *status = e->status;
+        return tn_strf(imp->ctx, "%s%s%s", e->place.node ? e->place.node : "",
+                       e->place.node ? ": " : "", e->message);
+    }
+    return NULL;
 }

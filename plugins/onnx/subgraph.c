@@ -200,6 +200,42 @@ onnx_if_sequence(onnx_function *f, const tn_expr *cond, const tn_expr *then_seq,
     return seq;
 }
 
+onnx_part
+onnx_part_begin(const onnx_import *imp)
+{
+    return (onnx_part){tnb_diags_count(tn_diags(imp->ctx)), imp->must_bind, imp->n_choices};
+}
+
+const char *
+onnx_part_error(const onnx_import *imp, const onnx_part *p, tnb_status *status)
+{
+    /* what is missing may be the value of an input, which then is asked for; nor is it the part's
+     * fault where a choice inside of it can be another */
+    if (imp->must_bind != p->must_bind || imp->at_fork || imp->n_choices != p->n_choices ||
+        tnb_arena_failed(imp->arena))
+        return NULL;
+    return onnx_first_error(imp, p->diags, status);
+}
+
+void
+onnx_emit_stop(onnx_function *f, const char *why)
+{
+    onnx_node *n = f->n;
+    tn_ctx *ctx = n->ctx;
+    tnb_buf text = {0};
+    for (const char *p = why; *p; p++) {
+        if (*p == '{' || *p == '}') /* braces stand for values */
+            tnb_buf_putc(&text, *p);
+        tnb_buf_putc(&text, *p);
+    }
+    const tn_node *format = tn_dictv(ctx, "format", tn_string(ctx, text.s ? text.s : ""), NULL);
+    const tn_expr *stop =
+        tn_call_op(ctx, "assert_op", tn_listv(ctx, tn_bool(ctx, false), NULL), format);
+    n->failed |= tn_is_error(tn_emit(n->imp->b, stop, "_"));
+    tnb_buf_free(&text);
+    f->asserts = true;
+}
+
 const tn_expr *
 onnx_refused_branch(onnx_function *f, const tn_expr *const *like, uint32_t count, const char *why)
 {
@@ -207,19 +243,9 @@ onnx_refused_branch(onnx_function *f, const tn_expr *const *like, uint32_t count
     tn_ctx *ctx = n->ctx;
     onnx_region r;
     tn_list fields = {0}, dims;
-    tnb_buf text = {0};
-    for (const char *p = why; *p; p++) {
-        if (*p == '{' || *p == '}') /* braces stand for values */
-            tnb_buf_putc(&text, *p);
-        tnb_buf_putc(&text, *p);
-    }
     onnx_region_begin(&r, f);
     onnx_region_plain(&r);
-    const tn_node *format = tn_dictv(ctx, "format", tn_string(ctx, text.s ? text.s : ""), NULL);
-    const tn_expr *stop =
-        tn_call_op(ctx, "assert_op", tn_listv(ctx, tn_bool(ctx, false), NULL), format);
-    n->failed |= tn_is_error(tn_emit(n->imp->b, stop, "_"));
-    tnb_buf_free(&text);
+    onnx_emit_stop(f, why);
     for (uint32_t i = 0; i < count && !n->failed; i++) {
         if (!onnx_dims(n, like[i], &dims))
             break;
@@ -231,7 +257,6 @@ onnx_refused_branch(onnx_function *f, const tn_expr *const *like, uint32_t count
         fields = tn_list_append(ctx, fields,
                                 onnx_emit(n, "zeros", d, tn_shape_expr_of(ctx, dims), NULL));
     }
-    f->asserts = true;
     return onnx_region_end(&r, n->failed ? tn_error_node(ctx) : tn_tuple_of(ctx, fields));
 }
 

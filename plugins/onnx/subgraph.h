@@ -65,6 +65,21 @@ onnx_type_of_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d);
 const tn_expr *
 onnx_if_sequence(onnx_function *f, const tn_expr *cond, const tn_expr *then_seq,
                  const tn_expr *else_seq);
+/* A part of the graph that may never run. */
+typedef struct onnx_part {
+    uint32_t diags; /* reported before it */
+    const tn_node *must_bind;
+    uint32_t n_choices;
+} onnx_part;
+onnx_part
+onnx_part_begin(const onnx_import *imp);
+/* Why the part, whose import failed, cannot run, and the status of that error. NULL: the model has to be refused, or imported
+ * in another way. The caller takes the diagnostics back if the program shall stop there instead. */
+const char *
+onnx_part_error(const onnx_import *imp, const onnx_part *p, tnb_status *status);
+/* Emits what stops the program with the text `why`; in a block without dataflow. */
+void
+onnx_emit_stop(onnx_function *f, const char *why);
 /* A branch that stops the program with `why`; its type is that of `like`, the other branch's
  * results. */
 const tn_expr *

@@ -401,6 +401,43 @@ def counts_of_what_is_found(rng):
 # ---- bounds in loops, branches and functions ----
 
 
+def wrong_turns(name, nodes, text, consts):
+    """No turn of the loop can be made: the model runs while none is, as in ONNX Runtime."""
+    def make(rng):
+        b = graph(nodes + [node("Identity", "c", "d"), node("Neg", "v", "w")], [value("i", I, []), value("c", B, []), value("v", F, [3])],
+                  [value("d", B, []), value("w", F, [3]), value("r", F, ["k", 2])], consts)
+        g = graph([node("Loop", "m go v0", "v rows", body=b), node("Add", "v one", "y")],
+                  [value("m", I, []), value("go", B, []), value("v0", F, [3]), value("x", F, [2, 3])], [value("y", F, [3]), value("rows", F, ["n", "k", 2])],
+                  {"one": f32([1])})
+        v, x = f32(rng.normal(size=3)), f32(rng.normal(size=(2, 3)))
+        none = np.zeros((0, 0, 2), np.float32)
+        return g, [([i64(0), np.array(True), v, x], [v + 1, none]), ([i64(5), np.array(False), v, x], [v + 1, none]),
+                   ([i64(1), np.array(True), v, x], ("a turn cannot be made", text))]
+    make.__name__ = name
+    case()(make)
+
+
+wrong_turns("a_reshape_in_no_turn", [node("Reshape", "x to", "r")], "(Reshape)", {"to": i64([2, 2])})
+wrong_turns("a_sum_in_no_turn", [node("Add", "x two", "s"), node("Slice", "s zero two_i one_i", "r")], "(Add)",
+            {"two": f32([1, 2]), "zero": i64([0]), "two_i": i64([2]), "one_i": i64([1])})
+wrong_turns("a_product_in_no_turn", [node("MatMul", "x x", "r")], "(MatMul)", {})
+wrong_turns("a_split_in_no_turn", [node("Split", "x sizes", "r r2", axis=1)], "(Split)", {"sizes": i64([2, 2])})
+wrong_turns("a_concatenation_in_no_turn", [node("Concat", "x two", "r", axis=0)], "(Concat)", {"two": np.zeros((1, 2), np.float32)})
+wrong_turns("an_expansion_in_no_turn", [node("Expand", "x to", "r")], "(Expand)", {"to": i64([2, 2])})
+wrong_turns("a_loop_in_no_turn", [node("Loop", "two_turns  x", "x2 r", body=graph(
+    [node("Reshape", "x bad", "r"), node("Identity", "c", "d"), node("Identity", "u", "w")], [value("j", I, []), value("c", B, []), value("u", F, [2, 3])],
+    [value("d", B, []), value("w", F, [2, 3]), value("r", F, [2])]))], "(Reshape)", {"two_turns": i64(2), "bad": i64([2])})
+
+
+@case()
+def a_reshape_in_no_turn_of_a_scan(rng):
+    b = graph([node("Reshape", "x to", "r"), node("Add", "s x", "t")], [value("s", F, [3]), value("x", F, [3])],
+              [value("t", F, [3]), value("r", F, [2])], {"to": i64([2])})
+    g = graph([node("Scan", "s0 x", "s r", body=b, num_scan_inputs=1)], [value("s0", F, [3]), value("x", F, ["n", 3])], [value("s", F, [3]), value("r", F, ["n", 2])])
+    s = f32(rng.normal(size=3))
+    return g, [([s, np.zeros((0, 3), np.float32)], [s, np.zeros((0, 2), np.float32)]), ([s, np.ones((2, 3), np.float32)], "(Reshape)")]
+
+
 @case()
 def in_a_loop(rng):
     b = body([node("Gather", "sizes i1", "k"), node("Slice", "x zero k zero", "head"), node("ReduceSum", "head", "sum", keepdims=0),
