@@ -57,34 +57,49 @@ typedef struct tuner {
 
 /* ---- tasks ---- */
 
-/* Cuts the pipeline before the pass that schedules, and finds that one's rules. */
+/* Appends the rules of one occurrence of the scheduling pass. */
+static bool
+add_rules(tuner *t, const tn_pass_item *pass)
+{
+    tnt_session *s = t->r.s;
+    const tn_array *names = tn_as_array(tn_dict_get(pass->options, "rules"));
+    for (uint32_t k = 0; names && k < names->items.n && t->n_rules < MAX_RULES; k++) {
+        const tn_string_imm *name = tn_as_string_imm(names->items.at[k]);
+        const tnk_rule *rule = name ? tnk_find_rule(s->ctx, t->r.target.target, name->value) : NULL;
+        if (!rule)
+            return false;
+        t->rules[t->n_rules++] = rule;
+    }
+    return true;
+}
+
+/* Cuts the pipeline before the pass that schedules. A site may have inserted that pass more than once: the rules of all
+ * occurrences are tried in their order. */
 static bool
 find_rules(tuner *t)
 {
-    tnt_session *s = t->r.s;
+    bool found = false;
     for (int ph = 0; ph <= TNK_FINALIZE; ph++) {
         tn_pass_list *l = &t->pipeline.phases[ph];
-        for (uint32_t i = 0; i < l->n; i++) {
+        uint32_t n = l->n;
+        if (found)
+            l->n = 0;
+        for (uint32_t i = 0; i < n; i++) {
             if (strcmp(l->at[i].name, scheduler) != 0)
                 continue;
-            const tn_array *names = tn_as_array(tn_dict_get(l->at[i].options, "rules"));
-            for (uint32_t k = 0; names && k < names->items.n && t->n_rules < MAX_RULES; k++) {
-                const tn_string_imm *name = tn_as_string_imm(names->items.at[k]);
-                const tnk_rule *rule =
-                    name ? tnk_find_rule(s->ctx, t->r.target.target, name->value) : NULL;
-                if (!rule)
-                    return false;
-                t->rules[t->n_rules++] = rule;
-            }
-            l->n = i;
-            for (int later = ph + 1; later < TNK_N_PHASES; later++)
-                t->pipeline.phases[later].n = 0;
-            return true;
+            if (!add_rules(t, &l->at[i]))
+                return false;
+            if (!found)
+                l->n = i;
+            found = true;
         }
     }
-    tn_error(s->ctx, 0, TNB_UNSUPPORTED, "the pipeline of target '%s' has no pass %s to tune",
-             t->r.target.name, scheduler);
-    return false;
+    if (found)
+        t->pipeline.phases[TNK_LOWER].n = 0;
+    else
+        tn_error(t->r.s->ctx, 0, TNB_UNSUPPORTED,
+                 "the pipeline of target '%s' has no pass %s to tune", t->r.target.name, scheduler);
+    return found;
 }
 
 static tn_walk_step

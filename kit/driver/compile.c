@@ -280,19 +280,20 @@ make_program(struct driver *d, struct driver_variant *v)
 
 /* ---- one variant ---- */
 
-/* Leaves the first pass of that name out, and all before it. */
+/* Removes the last pass of that name, and all before it: a site may have inserted the pass once more, with its own rules. */
 static tnb_status
 start_after(tn_ctx *ctx, tnk_pipeline *p, const char *name)
 {
-    for (int ph = 0; ph <= TNK_FINALIZE; ph++) {
+    for (int ph = TNK_FINALIZE; ph >= 0; ph--) {
         tn_pass_list *l = &p->phases[ph];
-        for (uint32_t i = 0; i < l->n; i++)
+        for (uint32_t i = l->n; i-- > 0;)
             if (strcmp(l->at[i].name, name) == 0) {
                 l->at += i + 1;
                 l->n -= i + 1;
+                while (ph-- > 0)
+                    p->phases[ph].n = 0;
                 return TNB_OK;
             }
-        l->n = 0;
     }
     tn_error(ctx, 0, TNB_NOT_FOUND, "the pipeline has no pass '%s' to start after", name);
     return TNB_NOT_FOUND;

@@ -103,6 +103,11 @@ check(usual == compiled("stale.tno", "--tuning-db", stale), "a record of another
 r = tune("--trials", "2", "--size", "rows=24", model=SYMBOLIC, db=path("symbolic.jsonl"))
 check(r.returncode == 0 and len(records(path("symbolic.jsonl"))) >= 2, "a dynamic dimension", r)
 
+# a site that has its own rules tried first, by the same pass inserted once more
+r = tune("--trials", "2", "--set", "pipeline.cpu.insert.mine=before ApplyDefaultSchedule: ApplyDefaultSchedule{rules=[Recurrent]}",
+         db=path("inserted.jsonl"))
+check(r.returncode == 0 and len(records(path("inserted.jsonl"))) >= 2, "ApplyDefaultSchedule twice in the pipeline", r)
+
 refused("a database that is none", tune(db=MODEL), ":1:", status=(1,))
 refused("a bad line", tenon("compile", MODEL, "-o", path("x.tno"), "--tuning-db",
                             write("bad.jsonl", '{"tenon_tuning": 1}\n{"target": 5}\n')), "bad.jsonl:2:", status=(1,))

@@ -117,8 +117,8 @@ typedef struct tnk_compile_options {
     struct tn_trace *trace;
     const char *const *dump_only; /* with dump_dir: only these passes; see tn_pass_run */
     uint64_t cache_bytes; /* above which the cache loses what was not used for longest; 0: 2 GiB */
-    /* The module comes from there: what the pipeline has up to and with the first pass of this name
-     * is left out. NULL: it runs whole. */
+    /* The module is the output of that pass: the pipeline up to and including the last pass of this
+     * name is skipped. NULL: the whole pipeline runs. */
     const char *start_after;
     const tn_node *verify_extents; /* as tnk_verify_extents takes them; NULL: all are drawn */
 } tnk_compile_options;
