@@ -459,7 +459,7 @@ tnt_print_completion(FILE *out)
     fputs("        esac\n    else\n        case ${COMP_WORDS[1]} in\n"
           "        list) words=\"plugins passes rules ops targets devices importers\" ;;\n"
           "        show) words=\"plugin pass rule op target pipeline config kernel model ops "
-          "passes targets devices\" ;;\n"
+          "passes targets devices settings\" ;;\n"
           "        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n        esac\n    fi\n"
           "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _tenon tenon\n",
           out);

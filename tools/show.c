@@ -359,6 +359,8 @@ run(tnt_session *s, const tnt_args *a)
         return tnt_show_targets(s);
     if (strcmp(what, "devices") == 0)
         return tnt_show_devices(s, a);
+    if (strcmp(what, "settings") == 0)
+        return tnt_show_settings();
     static const char *const kinds[] = {"plugin", "pass",     "rule",  "op",
                                         "target", "pipeline", "model", "kernel"};
     bool known = false;
@@ -391,17 +393,24 @@ run(tnt_session *s, const tnt_args *a)
 
 const tnt_command tnt_command_show = {
     .name = "show",
-    .operands =
-        "plugin|pass|rule|op|target|pipeline|config|model|kernel|ops|passes|targets|devices "
-        "[NAME]",
+    .operands = "plugin|pass|rule|op|target|pipeline|config|model|kernel|ops|passes|targets|"
+                "devices|settings "
+                "[NAME]",
     .summary = "show details of a plugin, pass, target, model, kernel or setting",
-    .details = "config: every effective value with its origin.\nops, passes, targets, devices: the "
-               "reference page of all operators, passes, targets with their attributes, devices "
-               "with their settings.\nplugin, pass, rule, op, target NAME: its documentation, "
-               "options and attributes.\npipeline TARGET: the pass lists, with the origin of each "
-               "entry.\nmodel FILE: inputs, outputs and operators; of a .tno file the variants, "
-               "what each requires, and the checksum of the constants.\nkernel FILE [KERNEL]: the "
-               "names of a model's kernels, or the source of one.",
+    .details =
+        "What is shown:\n\n"
+        "  config             every effective value with its origin\n"
+        "  ops, passes        reference pages of all operators and passes\n"
+        "  targets, devices   reference pages of targets (attributes, lists) and devices\n"
+        "  settings           reference page of the sections and keys of INI files\n"
+        "  plugin, pass, rule, op, target NAME\n"
+        "                     its documentation, options and attributes\n"
+        "  pipeline TARGET    the pass lists, with the origin of each entry\n"
+        "  model FILE         inputs, outputs and operators; of a .tno file the variants, what "
+        "each\n"
+        "                     requires, and whether the constants have their checksum\n"
+        "  kernel FILE [KERNEL]\n"
+        "                     the names of a model's kernels, or the source of one",
     .options = options,
     .min_operands = 1,
     .max_operands = 3,

@@ -217,3 +217,44 @@ tnt_show_devices(tnt_session *s, const tnt_args *a)
     }
     return TNT_OK;
 }
+
+/* ---- settings ---- */
+
+static const char settings_head[] =
+    "# Settings\n\n"
+    "Sections and keys of INI files, from the schema that also checks them. Files and their order: "
+    "configuration.md. `tenon show\n"
+    "config` prints the values in effect with their origins. Attributes of targets: targets.md; "
+    "options of passes: passes.md; settings\n"
+    "of devices: devices.md.\n";
+
+static const char *
+conf_type_words(const tnb_conf_key *k)
+{
+    static const char *const words[] = {"text", "integer", "boolean", "list", "path"};
+    return (size_t)k->type < sizeof words / sizeof *words ? words[k->type] : "?";
+}
+
+int
+tnt_show_settings(void)
+{
+    fputs(settings_head, stdout);
+    for (const tnb_conf_section *s = tnb_conf_schema(); s->name; s++) {
+        printf("\n## [%s%s]\n\n%s.%s\n", s->name, s->named ? " NAME" : "", text_or(s->doc, ""),
+               s->open ? " Other keys belong to the part of Tenon that reads the section." : "");
+        if (!s->keys || !s->keys->name)
+            continue;
+        puts("\n| key | type | default | |\n|---|---|---|---|");
+        for (const tnb_conf_key *k = s->keys; k->name; k++) {
+            const char *q = k->fallback ? "`" : "";
+            printf("| `%s` | %s", k->name, conf_type_words(k));
+            if (k->least || k->most)
+                printf(", %lld to %lld", (long long)k->least, (long long)k->most);
+            printf(" | %s%s%s | ", q, text_or(k->fallback, "unset"), q);
+            for (const char *c = text_or(k->doc, ""); *c; c++)
+                printf(*c == '|' ? "\\%c" : "%c", *c);
+            puts(" |");
+        }
+    }
+    return TNT_OK;
+}

@@ -150,6 +150,9 @@ int
 tnt_show_targets(tnt_session *s);
 int
 tnt_show_devices(tnt_session *s, const tnt_args *a);
+/* The page of the sections and keys of INI files. */
+int
+tnt_show_settings(void);
 /* Words for tn_pass.keeps. */
 const char *
 tnt_keeps_words(tn_keeps k);

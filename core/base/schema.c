@@ -15,50 +15,50 @@
 static const tnb_conf_key tenon_keys[] = {
     KEY("plugins", TNB_CONF_LIST, "*", "plugins that may be loaded; * for all"),
     KEY("plugin_path", TNB_CONF_LIST, NULL,
-        "folders searched for plugins before the installed one"),
+        "folders searched for plugins before the installed folder"),
     KEY("prefer.*", TNB_CONF_TEXT, NULL,
-        "prefer.NAME = PLUGIN: which plugin serves a name that two provide"),
-    KEY("trust_owners", TNB_CONF_LIST, NULL, "numbers of further users whose plugins are trusted"),
-    KEY("default_target", TNB_CONF_TEXT, "cpu", "the target where none is given"),
-    KEY("cache_dir", TNB_CONF_PATH, NULL, "folder for caches, in place of $XDG_CACHE_HOME/tenon"),
-    NUMBER("cache_size", "2048", 1, 1 << 24, "largest size of the caches, in MiB"),
-    NUMBER("constant_limit", "32768", 1, 1 << 30,
-           "MiB that constants which the compiler makes may take in all (ranges of files do not "
-           "count)"),
+        "prefer.NAME = PLUGIN: the provider of NAME if several plugins provide it"),
+    KEY("trust_owners", TNB_CONF_LIST, NULL, "user IDs of additional trusted plugin owners"),
+    KEY("default_target", TNB_CONF_TEXT, "cpu", "target if none is given"),
+    KEY("cache_dir", TNB_CONF_PATH, NULL, "cache folder; unset: $XDG_CACHE_HOME/tenon"),
+    NUMBER("cache_size", "2048", 1, 1 << 24, "limit on the size of the caches, MiB"),
+    NUMBER(
+        "constant_limit", "32768", 1, 1 << 30,
+        "limit on all constants that one compilation computes, MiB (ranges of files do not count)"),
     NUMBER("scratch_limit", "32768", 1, 1 << 30,
-           "MiB that programs which the compiler runs (constants, --verify) may use at a time"),
-    NUMBER("threads", "0", 0, 4096, "threads to use; 0 for all that the process may use"),
+           "limit on the memory of programs that the compiler runs (constants, --verify), MiB"),
+    NUMBER("threads", "0", 0, 4096, "number of threads; 0: all processors of the process"),
     KEY("tuning_db", TNB_CONF_LIST, NULL,
-        "databases of measured schedules (tenon tune); none: read none. Not set: tuning.jsonl of "
-        "the packages' data folder and the user's, $XDG_DATA_HOME/tenon/tuning.jsonl"),
+        "tuning databases (tenon tune); `none` for none. Unset: tuning.jsonl in the packages' data "
+        "folder and in $XDG_DATA_HOME/tenon"),
     KEY("fallback", TNB_CONF_BOOL, "false",
-        "whether work may go elsewhere when a library or device is absent"),
-    KEY("log", TNB_CONF_TEXT, "warn", "messages that are shown: error, warn, info or debug"),
+        "allow other kernels or targets if a library or device is missing"),
+    KEY("log", TNB_CONF_TEXT, "warn", "log level: error, warn, info or debug"),
     KEY("lock", TNB_CONF_LIST, NULL,
-        "SECTION.KEY, SECTION.NAME.KEY or SECTION.NAME.*: what users may not set any more"),
+        "keys that users may not set: SECTION.KEY, SECTION.NAME.KEY or SECTION.NAME.*"),
     {0},
 };
 static const tnb_conf_key target_keys[] = {
-    KEY("kind", TNB_CONF_TEXT, NULL, "the kind of target, as a backend lists it"),
+    KEY("kind", TNB_CONF_TEXT, NULL, "target kind (tenon show targets)"),
     {0},
 };
 static const tnb_conf_key pipeline_keys[] = {
-    KEY("library_dispatch", TNB_CONF_TEXT, NULL, "replaces the phase that gives work to libraries"),
-    KEY("legalize", TNB_CONF_TEXT, NULL, "replaces the phase that makes tensor programs"),
-    KEY("finalize", TNB_CONF_TEXT, NULL, "replaces the phase that makes virtual-machine form"),
-    KEY("lower", TNB_CONF_TEXT, NULL, "replaces the lowering of scheduled tensor programs"),
+    KEY("library_dispatch", TNB_CONF_TEXT, NULL, "replaces the phase library_dispatch"),
+    KEY("legalize", TNB_CONF_TEXT, NULL, "replaces the phase legalize"),
+    KEY("finalize", TNB_CONF_TEXT, NULL, "replaces the phase finalize"),
+    KEY("lower", TNB_CONF_TEXT, NULL, "replaces the list lower"),
     KEY("insert.*", TNB_CONF_TEXT, NULL,
-        "insert.LABEL = before|after PHASE-or-PASS[#k]: list; empty removes it"),
-    KEY("drop", TNB_CONF_LIST, NULL, "passes left out"),
+        "insert.LABEL = before|after PHASE-or-PASS[#k]: LIST; an empty value removes it"),
+    KEY("drop", TNB_CONF_LIST, NULL, "passes to remove"),
     {0},
 };
 static const tnb_conf_key profile_keys[] = {
-    KEY("insert.*", TNB_CONF_TEXT, NULL, "insert.LABEL = before|after PHASE-or-PASS[#k]: list"),
-    KEY("drop", TNB_CONF_LIST, NULL, "passes left out"),
+    KEY("insert.*", TNB_CONF_TEXT, NULL, "insert.LABEL = before|after PHASE-or-PASS[#k]: LIST"),
+    KEY("drop", TNB_CONF_LIST, NULL, "passes to remove"),
     {0},
 };
 static const tnb_conf_key plugin_keys[] = {
-    KEY("digest", TNB_CONF_TEXT, NULL, "SHA-256 that the module must have"),
+    KEY("digest", TNB_CONF_TEXT, NULL, "required SHA-256 of the module"),
     {0},
 };
 

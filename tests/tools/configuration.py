@@ -161,7 +161,8 @@ check("device.ini:2: the device 'cpu' has no setting 'faster'" in r.stdout and "
       "a setting that a device does not know is told, with what to do", r)
 for page, texts in (("passes", ("## FuseOps", "| `fuse_opt_level` |", "* cpu: legalize, number")),
                     ("targets", ("## cpu", "| `mcpu` |", "| `lower` | `LowerInitBlock`", "Kinds: `cpu`, `llvm`, `c`")),
-                    ("devices", ("## cpu", "## null"))):
+                    ("devices", ("## cpu", "## null")),
+                    ("settings", ("## [pipeline NAME]", "| `threads` | integer, 0 to 4096 | `0` |", "before\\|after"))):
     r, edited = tenon("show", page), tenon("show", page, "--config", edit)
     check(r.returncode == 0 and all(t in r.stdout for t in texts) and not r.stderr, f"the page of {page}", r)
     check(r.stdout == edited.stdout, f"the page of {page} is what plugins say, whatever INI files do", edited)

@@ -53,9 +53,9 @@ def names_of_the_tree(work):
         for f in files:
             with open(os.path.join(at, f), "rb") as file:
                 data = file.read()
-            looked += f.endswith(".d")  # the headers that a module was made of
+            looked += f.endswith(".d") or data[:4] == b"\x7fELF"  # headers that a module includes; programs
             found += [os.path.join(at, f)] if any(t in data.replace(work.encode(), b"") for t in trees) else []
-    return found if looked else ["no module was built"]
+    return found if looked else ["nothing that was built"]
 
 
 def main():
@@ -100,7 +100,7 @@ def main():
     shell.wait()
     for f in names_of_the_tree(work) if not install else []:
         bad += 1
-        print(f"FAIL the sources or the build are named by {f}")
+        print(f"FAIL the sources or the build may not be named, but are by {f}")
     shutil.rmtree(work, ignore_errors=True)
     print(f"{len(todo)} commands, {bad} not as the page says")
     return 1 if bad else 0
