@@ -199,23 +199,38 @@ written_by(struct reads *r, const tn_prim_func *f)
     return &w->stored;
 }
 
+static bool
+is_in_place(const tn_array *which, uint32_t arg)
+{
+    for (uint32_t i = 0; which && i < which->items.n; i++)
+        if (tn_is_int_const(which->items.at[i], arg))
+            return true;
+    return false;
+}
+
 static tn_walk_step
 check_call(void *user, const tn_node *n)
 {
     struct reads *r = user;
-    const tn_call *call = tn_is_call_to(n, "relax.call_tir");
+    const tn_call *in_place = tn_is_call_to(n, "relax.call_tir_inplace"),
+                  *call = in_place ? in_place : tn_is_call_to(n, "relax.call_tir");
     const tn_global_var *gv = call && call->args.n > 1 ? tn_as_global_var(call->args.at[0]) : NULL;
     const tn_prim_func *f = gv ? tn_as_prim_func(tn_module_get(r->v.module, gv->name)) : NULL;
     const tn_tuple *args = f ? tn_as_tuple(call->args.at[1]) : NULL;
+    const tn_array *which = in_place ? tn_as_array(tn_call_attr(call, "inplace_indices")) : NULL;
     for (uint32_t i = 0; args && i < args->fields.n && i < f->buffers.n; i++) {
         const tn_buffer *b = tn_as_buffer(f->buffers.at[i]);
-        if (!b || !tnb_ptrmap_has(written_by(r, f), b->data))
+        if (!b || is_in_place(which, i) || !tnb_ptrmap_has(written_by(r, f), b->data))
             continue;
-        tn_verify_error(&r->v, n,
-                        "'%s' writes its argument %u ('%s'), but call_tir gives new tensors only",
-                        gv->name, i, b->name);
-        tnb_diag_hint(tn_diags(r->v.ctx),
-                      "call it with R.call_tir_inplace, or let it write to a buffer of its own");
+        tn_verify_error(&r->v, n, "'%s' writes its argument %u ('%s'), but %s", gv->name, i,
+                        b->name,
+                        in_place ? "inplace_indices does not have it"
+                                 : "call_tir gives new tensors only");
+        tnb_diag_hint(tn_diags(r->v.ctx), "%s",
+                      in_place ? "add a result that is computed in place of it, or let the program "
+                                 "write to a buffer of its own"
+                               : "call it with R.call_tir_inplace, or let it write to a buffer of "
+                                 "its own");
     }
     return TN_WALK_ON;
 }

@@ -41,6 +41,7 @@ typedef struct fusion {
     TNB_VEC(const tn_node *) buffers;
     TNB_VEC(const tn_node *) allocs;
     TNB_VEC(const tn_node *) stmts;
+    TNB_VEC(const tn_node *) written; /* buffers that a call in place writes */
     tnb_strmap buffer_names, block_names;
     tnb_ptrmap bound;   /* Relax variable -> what it is bound to */
     tnb_ptrmap outputs; /* Relax variable -> value made for an output beforehand */
@@ -349,6 +350,7 @@ inline_call(fusion *f, const tn_call *c, const tn_node *var)
                 break;
             }
             result.fields[k].buffer = args[index].buffer;
+            TNB_PUSH(f->arena, f->written, args[index].buffer);
             continue;
         }
         if (pre)
@@ -453,7 +455,8 @@ is_param_buffer(const fusion *f, const tn_node *buffer, uint32_t *index)
     return *index != UINT32_MAX;
 }
 
-/* Appends the output parameters; an output that is an input buffer is recorded as in place. */
+/* Appends the output parameters; an output that is an input buffer is recorded as in place. So is, behind the outputs, an input that
+ * is written and not returned. */
 static bool
 add_outputs(fusion *f, value result, fused *out)
 {
@@ -461,7 +464,7 @@ add_outputs(fusion *f, value result, fused *out)
     uint32_t n = 0, cap = 0, n_inputs = f->params.n;
     flatten(f, result, &flat, &n, &cap);
     bool any = false;
-    const tn_node **indices = TNB_NEW_N(f->arena, const tn_node *, n);
+    const tn_node **indices = TNB_NEW_N(f->arena, const tn_node *, n + f->written.n + 1);
     bool *returned = TNB_NEW_N(f->arena, bool, n_inputs + 1);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t at;
@@ -485,8 +488,13 @@ add_outputs(fusion *f, value result, fused *out)
         else
             add_buffer_param(f, flat[i].buffer);
     }
-    /* an intermediate that is returned has become a parameter */
     uint32_t kept = 0, at;
+    for (uint32_t k = 0; k < f->written.n; k++)
+        if (is_param_buffer(f, f->written.at[k], &at) && at < n_inputs && !returned[at]) {
+            returned[at] = any = true;
+            indices[n++] = tn_i64(f->ctx, at);
+        }
+    /* an intermediate that is returned has become a parameter */
     for (uint32_t k = 0; k < f->allocs.n; k++)
         if (!is_param_buffer(f, f->allocs.at[k], &at))
             f->allocs.at[kept++] = f->allocs.at[k];
@@ -840,13 +848,20 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
         for (uint32_t k = 0; k < scalars.n; k++)
             args = tn_list_append(ctx, args, scalars.at[k]);
         flatten_types(ctx, c->base.type, &types);
-        const tn_type *type =
-            tn_is(c->base.type, TN_KIND_TY_TUPLE) ? tn_ty_tuple_of(ctx, types) : types.at[0];
-        const tn_node *in_place = tnb_strmap_get(&s->in_place, gv->name);
+        const tn_array *in_place = tn_as_array(tnb_strmap_get(&s->in_place, gv->name));
+        uint32_t results = types.n;
+        for (uint32_t k = results; in_place && k < in_place->items.n; k++) {
+            int64_t at = 0;
+            (void)tn_int_value(in_place->items.at[k], &at);
+            types = tn_list_append(ctx, types, ((const tn_expr *)args.at[at])->type);
+        }
+        const tn_type *type = types.n > results || tn_is(c->base.type, TN_KIND_TY_TUPLE)
+                                  ? tn_ty_tuple_of(ctx, types)
+                                  : types.at[0];
         const tn_expr *call = tn_call_tir(ctx, c->op, args, type);
         if (in_place) {
             const tn_call *plain = (const tn_call *)call;
-            const tn_node *attrs = tn_dictv(ctx, "inplace_indices", in_place, NULL);
+            const tn_node *attrs = tn_dictv(ctx, "inplace_indices", TN_NODE(in_place), NULL);
             const tn_expr *tuple = tn_tuple_of(ctx, args);
             call = tn_call_of(ctx,
                               tn_op_ref_of(ctx, tn_find_op(tn_ctx_registry(ctx),
@@ -854,7 +869,7 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
                               tn_listv(ctx, plain->args.at[0], tuple, NULL), attrs,
                               tn_listv(ctx, type, NULL), type);
         }
-        if (!is_nested(c->base.type)) {
+        if (types.n == results && !is_nested(c->base.type)) {
             TNB_PUSH(tn_scratch(ctx), out, tn_var_binding_of(ctx, vb->var, call));
             continue;
         }
@@ -862,7 +877,7 @@ rewrite_sites(tn_rewriter *r, const tn_node *n)
             dataflow ? tn_dataflow_var_new(ctx, "lv", type) : tn_var_new(ctx, "gv", type);
         TNB_PUSH(tn_scratch(ctx), out, tn_var_binding_of(ctx, flat, call));
         tn_list leaves = {0};
-        for (uint32_t k = 0; k < types.n; k++) {
+        for (uint32_t k = 0; k < results; k++) {
             const tn_expr *leaf = dataflow ? tn_dataflow_var_new(ctx, "lv", types.at[k])
                                            : tn_var_new(ctx, "gv", types.at[k]);
             TNB_PUSH(tn_scratch(ctx), out,

@@ -92,11 +92,34 @@ PART = """        for i in range(4):
                 B[v] = C[0] + T.float32(1)
                 C[0] = T.float32(2)
 """
+IN_PLACE_OF_ONE = """from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @T.prim_func(private=True, s_tir=True)
+    def f(B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
+%s
+    @R.function
+    def main(x: R.Tensor((4,), "float32"), c: R.Tensor((4,), "float32")):
+        cls = Module
+        with R.dataflow():
+            a = R.add(x, x)
+            y = R.call_tir_inplace(cls.f, (a, c), inplace_indices=[0], out_ty=R.Tensor((4,), "float32"))
+            z = y
+            R.output(z)
+        return z
+"""
 NEW, IN_PLACE = 'call_tir(cls.f, (x,), out_ty=R.Tensor((4,), "float32"))', 'call_tir_inplace(cls.f, (x,), 0, out_ty=R.Tensor((4,), "float32"))'
 for name, text in (("writes-an-argument", STORE), ("writes-a-part-of-an-argument", PART)):
     file = write(name + ".py", OUTER % (text, NEW))
     for command in (["check"], ["run"], ["compile", "--verify", "-o", path("out.tno")], ["opt", "--verify", "-p", "LegalizeOps"]):
         refused(f"{name}: {' '.join(command)}", tenon(*command, file), ":%d:" % (text.count("\n") + 11), "'f' writes its argument 0 ('A')", "R.call_tir_inplace", status=(1,))
+beside = IN_PLACE_OF_ONE % (STORE.replace("A[", "C["),)
+file = write("writes-beside.py", beside)
+refused("writes an argument that is not in place", tenon("check", file), ":%d:" % (STORE.count("\n") + 12), "'f' writes its argument 1 ('C')",
+        "inplace_indices does not have it", "add a result", status=(1,))
+good = write("writes-both.py", beside.replace("[0], out_ty=R.Tensor((4,), \"float32\")", "[0, 1], out_ty=[R.Tensor((4,), \"float32\"), R.Tensor((4,), \"float32\")]")
+             .replace("z = y", "z = y[0]"))
+check(tenon("check", good).returncode == 0, "a program whose written arguments are in place is right")
 good = write("writes-its-output.py", OUTER % (STORE.replace("A[v] = A[v] *", "B[v] = A[v] *"), NEW))
 check(tenon("check", good).returncode == 0, "a program that writes its output is right")
 

@@ -123,8 +123,8 @@ tn_type_erase(tn_ctx *ctx, const tn_type *t, tn_list keep);
  * located errors and returns how many. */
 TNB_EXPORT uint32_t
 tn_verify(tn_ctx *ctx, const tn_module *m);
-/* The same of a module that no pass has worked on: tensor programs write none of the arguments that a call_tir gives them.
- * (Passes fuse calls that compute in place into such programs, where nothing reads the argument any more.) */
+/* The same of calls in a module that was read: tensor programs write none of the arguments that a call_tir gives them, or a
+ * call_tir_inplace besides those that its inplace_indices name. */
 TNB_EXPORT uint32_t
 tn_verify_reads(tn_ctx *ctx, const tn_module *m);
 
