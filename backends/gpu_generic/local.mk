@@ -9,4 +9,32 @@ backends_gpu_generic_gpu_generic_la_SOURCES = \
 	backends/gpu_generic/pipeline.c
 backends_gpu_generic_gpu_generic_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_gpu_generic_gpu_generic_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+
+# The device half.
+VULKAN_RT_SOURCES = \
+	backends/gpu_generic/api.c \
+	backends/gpu_generic/api.h \
+	backends/gpu_generic/check.c \
+	backends/gpu_generic/copy.c \
+	backends/gpu_generic/device.c \
+	backends/gpu_generic/device.h \
+	backends/gpu_generic/error.c \
+	backends/gpu_generic/event.c \
+	backends/gpu_generic/hazard.c \
+	backends/gpu_generic/info.c \
+	backends/gpu_generic/launch.c \
+	backends/gpu_generic/memory.c \
+	backends/gpu_generic/program.c \
+	backends/gpu_generic/queue.c \
+	backends/gpu_generic/reader.c
+if BUILD_VULKAN
+PLUGIN_MODULES += backends/gpu_generic/gpu_generic_rt.la
+PLUGIN_MANIFESTS += backends/gpu_generic/gpu_generic_rt.plugin
+noinst_LTLIBRARIES += backends/gpu_generic/gpu_generic_rt.la
+backends_gpu_generic_gpu_generic_rt_la_SOURCES = $(VULKAN_RT_SOURCES)
+backends_gpu_generic_gpu_generic_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
+backends_gpu_generic_gpu_generic_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
+backends_gpu_generic_gpu_generic_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
+endif
+EXTRA_DIST += backends/gpu_generic/gpu_generic_rt.plugin $(VULKAN_RT_SOURCES)
 EXTRA_DIST += backends/gpu_generic/README.md backends/gpu_generic/copy.ini backends/gpu_generic/gpu_generic.plugin
