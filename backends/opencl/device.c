@@ -2,7 +2,7 @@
 /* The opencl backend, device half: which devices there are, opening them, the table.
  *
  * Devices are numbered over all platforms: those that the settings leave first, and of these GPUs and
- * accelerators before processors. The settings of [device opencl] are in the README.
+ * accelerators before processors. The settings of [device opencl]: docs/target-opencl.md, `tenon show devices`.
  */
 #include "device.h"
 

@@ -110,7 +110,7 @@ TNB_MUST_CHECK tnb_status
 opencl_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_err *err);
 
 /* ---- image.c ---- */
-/* An image by its scope: see the README. */
+/* An image by its scope: docs/target-opencl.md. */
 TNB_MUST_CHECK tnb_status
 opencl_image_new(struct opencl_device *d, const char *scope, cl_mem *out, tnb_err *err);
 struct opencl_image {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What backends/opencl/README.md says about copying the folder works: its lines are typed where pkg-config finds this build as if
+# What docs/target-opencl.md says about copying the backend works: its lines are typed where pkg-config finds this build as if
 # it were installed; the copy is listed beside the original, and passes both suites where there is a device.
 command -v pkg-config >/dev/null && pkg-config --exists OpenCL || exit 77
 work=$(mktemp -d) || exit 1
@@ -31,10 +31,10 @@ if [ -z "$TENON_LONG" ]; then
 fi
 export PATH PKG_CONFIG_PATH OPERATORS
 # the lines of the section that are indented by four blanks; the suites' programs look for plugins where TENON_PLUGIN_PATH says
-sed -n '/^## Copying this folder/,/^## /s/^    //p' "$top_srcdir/backends/opencl/README.md" >"$work/lines"
-[ "$(grep -c . "$work/lines")" -ge 3 ] || fail "the README's lines are not found"
+sed -n '/^## Copying the backend/,/^## /s/^    //p' "$top_srcdir/docs/target-opencl.md" >"$work/lines"
+[ "$(grep -c . "$work/lines")" -ge 3 ] || fail "the page's lines are not found"
 sed '/ check$/d' "$work/lines" >"$work/build" && sed -n '/ check$/p' "$work/lines" >"$work/check"
-(cd "$work" && umask 022 && sh -e build) >"$work/log" 2>&1 || { cat "$work/log"; fail "the README's lines do not work"; }
+(cd "$work" && umask 022 && sh -e build) >"$work/log" 2>&1 || { cat "$work/log"; fail "the page's lines do not work"; }
 grep -n '\<opencl_\|\<OPENCL_' "$work/mychip"/*.[ch] && fail "the old name is left in the copy"
 "$TENON" list targets --config "$work/mychip/mychip.ini" >"$work/log" 2>&1 || { cat "$work/log"; fail "list targets"; }
 grep -q '^mychip ' "$work/log" && grep -q '^opencl ' "$work/log" || { cat "$work/log"; fail "the copy is not listed beside the original"; }

@@ -135,6 +135,12 @@ for at, folders, files in os.walk(SRC):
     pages += [os.path.join(at, "README.md")] if "README.md" in files and at != SRC else []
 for p in pages:
     check_page(p)
+HEADINGS = ["What it does", "What it does not do yet", "Files", "Try it", "Make your own"]
+backends = sorted(glob.glob(os.path.join(SRC, "backends", "*", "README.md")))
+for p in backends:  # whoever knows one folder knows all
+    text = open(p, encoding="utf-8").read()
+    if re.findall(r"^## (.*)", text, re.M) != HEADINGS or text.count("\n") > 40:
+        bad.append(f"{os.path.relpath(p, SRC)}: at most 40 lines under the headings {HEADINGS}")
 for c in sorted(subcommands - {"help"}):
     if not examples[c] or not any(e.startswith(f"tenon {c}") for e in examples[c]):
         bad.append(f"tenon help {c}: no example")
@@ -158,6 +164,6 @@ if len(read) < 5:
 print(f"{len(pages)} pages: {paths} paths, {commands} commands, {ran} of them run")
 for b in bad:
     print("FAIL", b)
-if not (len(pages) > 20 and paths > 100 and commands > 30 and ran > 3):
+if not (len(pages) > 20 and len(backends) > 4 and paths > 100 and commands > 30 and ran > 3):
     sys.exit("so little cannot be all")
 sys.exit(1 if bad else 0)
