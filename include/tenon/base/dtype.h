@@ -66,7 +66,18 @@ typedef struct tnb_dltensor {
     uint64_t byte_offset;
 } tnb_dltensor;
 
-#define TNB_DTYPE(c, b) ((tnb_dtype){(c), (b), 1})
+#ifdef __cplusplus /* which has no compound literals */
+static inline tnb_dtype
+tnb_dtype_make(uint8_t code, uint8_t bits, uint16_t lanes)
+{
+    tnb_dtype d = {code, bits, lanes};
+    return d;
+}
+#define TNB_DTYPE_LITERAL(c, b, n) (tnb_dtype_make((c), (b), (n)))
+#else
+#define TNB_DTYPE_LITERAL(c, b, n) ((tnb_dtype){(c), (b), (n)})
+#endif
+#define TNB_DTYPE(c, b) TNB_DTYPE_LITERAL(c, b, 1)
 #define TNB_F32 TNB_DTYPE(TNB_FLOAT, 32)
 #define TNB_F64 TNB_DTYPE(TNB_FLOAT, 64)
 #define TNB_F16 TNB_DTYPE(TNB_FLOAT, 16)
@@ -76,7 +87,7 @@ typedef struct tnb_dltensor {
 #define TNB_I64 TNB_DTYPE(TNB_INT, 64)
 #define TNB_U8 TNB_DTYPE(TNB_UINT, 8)
 #define TNB_B8 TNB_DTYPE(TNB_BOOL, 8)
-#define TNB_VOID ((tnb_dtype){0, 0, 0})
+#define TNB_VOID TNB_DTYPE_LITERAL(0, 0, 0)
 
 static inline bool
 tnb_dtype_eq(tnb_dtype a, tnb_dtype b)

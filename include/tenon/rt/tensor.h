@@ -9,6 +9,8 @@
 #include "tenon/rt/value.h"
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* flexible array members, an extension in C++ */
 extern "C" {
 #endif
 
@@ -130,5 +132,6 @@ tnr_tensor_from_dlpack(tnr_device *dev, tnr_dlmanaged *m, tnr_value *out, tnb_er
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 #endif

@@ -12,6 +12,8 @@
 #include "tenon/base/dtype.h"
 
 #ifdef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic" /* flexible array members, an extension in C++ */
 extern "C" {
 #endif
 
@@ -126,5 +128,6 @@ tnr_describe(tnr_value v, char *out, size_t n);
 
 #ifdef __cplusplus
 }
+#pragma GCC diagnostic pop
 #endif
 #endif
