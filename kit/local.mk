@@ -22,4 +22,5 @@ include kit/schedule/local.mk
 include kit/rules/local.mk
 include kit/tune/local.mk
 include kit/vm/local.mk
+include kit/aot/local.mk
 include kit/driver/local.mk

@@ -63,6 +63,7 @@ include tests/tools/local.mk
 include tests/device/local.mk
 include tests/gpu_generic/local.mk
 include tests/opencl/local.mk
+include tests/aot/local.mk
 include tests/llm/local.mk
 include tests/pass/local.mk
 include tests/tree/local.mk

@@ -6,11 +6,23 @@
 #include <sys/stat.h>
 
 #include "tenon/base/file.h"
+#include "tenon/kit/aot.h"
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME[,NAME...]",
      "targets as section names, kinds, tags or JSON (default: cpu)"},
-    {"output", 'o', TNT_VALUE, "FILE.tno", "output file (default: the model's name with .tno)"},
+    {"output", 'o', TNT_VALUE, "FILE.tno",
+     "output file (default: the model's name with .tno); with --emit a folder"},
+    {"emit", 0, TNT_VALUE, "KIND",
+     "write C or machine code for programs without the runtime: c, obj or static-lib "
+     "(default: tno, an artifact)"},
+    {"prefix", 0, TNT_VALUE, "NAME",
+     "with --emit: first part of symbols and file names (default: the model's name)"},
+    {"mcpu", 0, TNT_VALUE, "CPU",
+     "processor to compile for; short for --set target.TARGET.mcpu=CPU"},
+    {"mtriple", 0, TNT_VALUE, "TRIPLE",
+     "with --emit: machine to compile for (aarch64-linux-gnu); short for --set "
+     "target.TARGET.mtriple=TRIPLE"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
@@ -58,6 +70,32 @@ is_read_from(const tnt_args *a, const char *out)
     return same;
 }
 
+/* What --emit names; false after a message. */
+static bool
+emit_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
+{
+    static const char *const kinds[] = {"tno", "c", "obj", "static-lib"}; /* ORDER EMIT */
+    const char *wanted = tnt_value(a, "emit", "tno"), *name = tnb_path_name(a->operands[0]);
+    const char *dot = strrchr(name, '.');
+    opt->prefix = tnt_value(a, "prefix", NULL);
+    if (!opt->prefix)
+        opt->prefix =
+            tnk_aot_identifier(s->ctx,
+                               tn_strf(s->ctx, "%.*s",
+                                       (int)(dot && dot != name ? dot - name : (long)strlen(name)),
+                                       name));
+    for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(kinds[i], wanted)) {
+            opt->emit = (tnk_emit)i;
+            if (i == 0 || tnt_has(a, "output"))
+                return true;
+            tnt_usage(a->command, "option '--emit' needs the folder of -o");
+            return false;
+        }
+    tnt_usage(a->command, "option '--emit' wants tno, c, obj or static-lib, not '%s'", wanted);
+    return false;
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
@@ -73,7 +111,8 @@ run(tnt_session *s, const tnt_args *a)
     tnk_model model;
     tnk_compile_options opt;
     double start = tnt_now();
-    if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
+    if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt) ||
+        !emit_options(s, a, &opt))
         return tnt_failure();
     double imported = tnt_now();
     opt.output = out;
@@ -108,7 +147,9 @@ const tnt_command tnt_command_compile = {
     .summary = "compile a model into an artifact (.tno)",
     .details = "MODEL is an ONNX file, or a module as TVMScript text (.py). The artifact holds one "
                "variant per target; "
-               "tenon run and the runtime library execute it without a compiler.",
+               "tenon run and the runtime library execute it without a compiler. With --emit a "
+               "folder gets C or machine "
+               "code that programs link by themselves (docs/ahead-of-time.md).",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
@@ -119,6 +160,7 @@ const tnt_command tnt_command_compile = {
             "tenon compile model.onnx --dim batch=8 --verify",
             "fixes the dimension; checks every pass by running the module before and after it",
             "tenon compile model.onnx --dump-ir ir --dump-only FuseOps,FuseTIR",
-            "shows what these passes do", NULL},
+            "shows what these passes do", "tenon compile model.onnx --emit=static-lib -o model",
+            "writes model/libmodel.a and model/model.h, for a C program without the runtime", NULL},
     .run = run,
 };

@@ -111,6 +111,38 @@ conf_log_level(const tnb_conf *conf, tnb_diags *diags)
                         v->value);
 }
 
+/* Options that are short for --set; each takes the place of one of its own, so there is room for them in the list. */
+enum { N_SHORTS = 3 };
+
+/* Appends them to the settings; `texts` are to be freed. False without memory. */
+static bool
+short_settings(const tnt_args *a, tnb_conf_options *o, char *texts[N_SHORTS])
+{
+    static const struct {
+        const char *option, *key;
+        bool of_target;
+    } shorts[N_SHORTS] = {{"tuning-db", "tuning_db", false},
+                          {"mcpu", "mcpu", true},
+                          {"mtriple", "mtriple", true}};
+    const char *target = tnt_value(a, "target", "cpu");
+    memset(texts, 0, N_SHORTS * sizeof *texts);
+    for (int i = 0; o->sets && i < N_SHORTS; i++) {
+        const char *v = tnt_value(a, shorts[i].option, NULL);
+        if (!v)
+            continue;
+        size_t n = strlen(v) + strlen(target) + 64;
+        texts[i] = malloc(n);
+        if (!texts[i])
+            return false;
+        if (shorts[i].of_target)
+            snprintf(texts[i], n, "target.%s.%s=%s", target, shorts[i].key, v);
+        else
+            snprintf(texts[i], n, "tenon.%s=%s", shorts[i].key, v);
+        ((const char **)(uintptr_t)o->sets)[o->n_sets++] = texts[i];
+    }
+    return true;
+}
+
 int
 tnt_session_open(const tnt_args *a, tnt_session *out)
 {
@@ -127,18 +159,14 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     tnb_conf_options o = {0};
     o.files = tnt_values(a, "config", &o.n_files);
     o.sets = tnt_values(a, "set", &o.n_sets);
-    const char *db = tnt_value(a, "tuning-db", NULL);
-    char *set_db = db ? malloc(strlen(db) + 32) : NULL;
-    bool enough = o.files && o.sets && (set_db || !db);
-    if (enough && db) { /* it takes the place of one --tuning-db, so there is room */
-        snprintf(set_db, strlen(db) + 32, "tenon.tuning_db=%s", db);
-        ((const char **)(uintptr_t)o.sets)[o.n_sets++] = set_db;
-    }
+    char *shorts[N_SHORTS];
+    bool enough = short_settings(a, &o, shorts) && o.files && o.sets;
     if (out->diags && enough)
         out->conf = tnb_conf_load(&o, out->diags);
     free((void *)(uintptr_t)o.files);
     free((void *)(uintptr_t)o.sets);
-    free(set_db);
+    for (int i = 0; i < N_SHORTS; i++)
+        free(shorts[i]);
     if (!out->diags || !enough) {
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;

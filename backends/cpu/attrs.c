@@ -43,6 +43,16 @@ static const char base_cpu[] = "x86-64", usual_cpu[] = "x86-64-v3";
 static const char base_cpu[] = "generic", usual_cpu[] = "generic";
 #endif
 
+/* Whether the target is an x86: by its triple, or as this machine is one. */
+static bool
+is_x86(const tn_node *attrs)
+{
+    const char *triple = tn_dict_str(attrs, "mtriple", "");
+    if (!*triple)
+        return strcmp(base_cpu, "x86-64") == 0;
+    return !strncmp(triple, "x86_64", 6) || !strncmp(triple, "amd64", 5);
+}
+
 static const char *const cache_names[3] = {"l1_bytes", "l2_bytes", "l3_bytes"};
 
 static const tn_node *
@@ -64,7 +74,10 @@ resolve(tn_ctx *ctx, const tn_node *attrs)
         return tn_dict_set(ctx, attrs, "mcpu", tn_string(ctx, base_cpu));
     }
     if (!*tn_dict_str(attrs, "mcpu", ""))
-        return tn_dict_set(ctx, attrs, "mcpu", tn_string(ctx, usual_cpu));
+        return tn_dict_set(ctx, attrs, "mcpu",
+                           tn_string(ctx, !is_x86(attrs)                       ? "generic"
+                                          : *tn_dict_str(attrs, "mtriple", "") ? "x86-64-v3"
+                                                                               : usual_cpu));
     return attrs;
 }
 
@@ -84,11 +97,18 @@ add(const char **names, cpu_needs *out, const char *name)
 bool
 cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
 {
+    bool other = *tn_dict_str(attrs, "mtriple", "") && !is_x86(attrs);
     *out = (cpu_needs){.vector_bytes = 16};
+    if (other && says_native(attrs)) {
+        tn_error(ctx, 0, TNB_INVALID,
+                 "target cpu: 'native' is this machine, and the mtriple is '%s'",
+                 tn_dict_str(attrs, "mtriple", ""));
+        return false;
+    }
     attrs = resolve(ctx, attrs);
     const char *mcpu = tn_dict_str(attrs, "mcpu", "");
-    int level = level_of(mcpu);
-    if (level == 0 && strcmp(mcpu, "generic")) {
+    int level = is_x86(attrs) ? level_of(mcpu) : 0;
+    if (level == 0 && strcmp(mcpu, "generic") && !other) {
         tn_error(ctx, 0, TNB_INVALID, "target cpu: mcpu is '%s', which is not known", mcpu);
         tnb_diag_hint(tn_diags(ctx), "use x86-64, x86-64-v2, x86-64-v3, x86-64-v4, native or "
                                      "generic, and `features` for more");
@@ -112,6 +132,7 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
     }
     out->names = names;
     out->march = level ? mcpu : NULL;
+    out->mcpu = other && strcmp(mcpu, "generic") ? mcpu : NULL;
     int64_t bytes = tn_dict_int(attrs, "vector_bytes", 0);
     if (bytes > 0)
         out->vector_bytes = (int)bytes;

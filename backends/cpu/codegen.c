@@ -78,22 +78,36 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+const char *const *
+cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more)
+{
+    tnb_arena *a = tn_arena(ctx);
+    TNB_VEC(const char *) flags = {0};
+    for (size_t i = 0; i < sizeof base_flags / sizeof base_flags[0]; i++)
+        TNB_PUSH(a, flags, base_flags[i]);
+    if (needs->march)
+        TNB_PUSH(a, flags, tnb_printf(a, "-march=%s", needs->march));
+    for (uint32_t i = 0; needs->march && i < needs->n; i++)
+        TNB_PUSH(a, flags, tnb_printf(a, "-m%s", needs->names[i]));
+    if (needs->mcpu)
+        TNB_PUSH(a, flags, tnb_printf(a, "-mcpu=%s", needs->mcpu));
+    for (; more && *more; more++)
+        TNB_PUSH(a, flags, *more);
+    TNB_PUSH(a, flags, NULL);
+    return flags.at;
+}
+
 static void
 collect_flags(work *w, const char *const *more)
 {
-    tnb_arena *a = tn_arena(w->ctx);
-    for (size_t i = 0; i < sizeof base_flags / sizeof base_flags[0]; i++)
-        TNB_PUSH(a, w->flags, base_flags[i]);
-    if (w->needs.march)
-        TNB_PUSH(a, w->flags, tnb_printf(a, "-march=%s", w->needs.march));
-    for (uint32_t i = 0; w->needs.march && i < w->needs.n; i++)
-        TNB_PUSH(a, w->flags, tnb_printf(a, "-m%s", w->needs.names[i]));
+    for (const char *const *f = cpu_flags(w->ctx, &w->needs, NULL); *f; f++)
+        TNB_PUSH(tn_arena(w->ctx), w->flags, *f);
     /* gcc would keep what the next turn loads in registers that accumulators need; clang does not,
      * and does not know the flag */
-    if (!strstr(w->cc.identity, "clang"))
-        TNB_PUSH(a, w->flags, "-fno-predictive-commoning");
+    if (!w->cc.is_clang)
+        TNB_PUSH(tn_arena(w->ctx), w->flags, "-fno-predictive-commoning");
     for (; more && *more; more++)
-        TNB_PUSH(a, w->flags, *more);
+        TNB_PUSH(tn_arena(w->ctx), w->flags, *more);
 }
 
 /* The text of a kernel with a neutral name, so that equal kernels are equal texts. The sign that
@@ -138,6 +152,7 @@ emit_all(work *w)
         }
         if (w->b->keep_source)
             w->kernels[i].source = u->text;
+        w->kernels[i].workspaces = tnk_source_workspaces(src);
     }
     tnb_buf head = {0};
     tnk_source_header(src, &head);
@@ -255,15 +270,33 @@ command(work *w, const char *const *rest, uint32_t n_rest, bool with_flags)
 
 /* How a run of the compiler ended. */
 static const char *
-outcome_of(work *w, const cpu_job *j)
+outcome_of(tnb_arena *a, const cpu_job *j, int64_t seconds)
 {
-    tnb_arena *a = tn_arena(w->ctx);
     if (j->late)
-        return tnb_printf(a, "took more than the %lld seconds of cc_timeout",
-                          (long long)w->seconds);
+        return tnb_printf(a, "took more than the %lld seconds of cc_timeout", (long long)seconds);
     if (j->signal)
         return tnb_printf(a, "was ended by signal %d (%s)", j->signal, strsignal(j->signal));
     return "failed";
+}
+
+tnb_status
+cpu_job_error(tn_ctx *ctx, const char *compiler, const char *what, const char *whom,
+              const cpu_job *job, const char *log, int64_t seconds)
+{
+    tn_error(ctx, 0, TNB_BUILD, "%s %s%s%s: %s", what, outcome_of(tn_arena(ctx), job, seconds),
+             *whom ? " at kernel " : "", whom, compiler);
+    if (job->late)
+        tnb_diag_hint(tn_diags(ctx),
+                      "set cc_timeout in the section [target cpu]; 0 waits for ever");
+    if (job->signal == SIGXFSZ)
+        tnb_diag_hint(tn_diags(ctx), "raise the limit of file sizes (ulimit -f)");
+    for (size_t at = 0; log && log[at] && at <= 4000;) {
+        size_t len = strcspn(log + at, "\n");
+        if (len)
+            tnb_diag_note(tn_diags(ctx), "%.*s", (int)(len > 400 ? 400 : len), log + at);
+        at += len + (log[at + len] != 0);
+    }
+    return TNB_BUILD;
 }
 
 static tnb_status
@@ -284,21 +317,9 @@ compiler_error(work *w, const char *what, const cpu_job *job, uint32_t group)
         for (uint32_t i = 0; i < w->n && !*name; i++)
             if (w->units[i].group == group)
                 name = w->kernels[i].name;
-    tn_error(w->ctx, 0, TNB_BUILD, "%s %s%s%s: %s", what, outcome_of(w, job),
-             *name ? " at kernel " : "", name, w->cc.command[0]);
-    if (job->late)
-        tnb_diag_hint(tn_diags(w->ctx),
-                      "set cc_timeout in the section [target cpu]; 0 waits for ever");
-    if (job->signal == SIGXFSZ)
-        tnb_diag_hint(tn_diags(w->ctx), "raise the limit of file sizes (ulimit -f)");
-    for (size_t at = 0; text && text[at] && at <= 4000;) {
-        size_t len = strcspn(text + at, "\n");
-        if (len)
-            tnb_diag_note(tn_diags(w->ctx), "%.*s", (int)(len > 400 ? 400 : len), text + at);
-        at += len + (text[at + len] != 0);
-    }
+    tnb_status st = cpu_job_error(w->ctx, w->cc.command[0], what, name, job, text, w->seconds);
     free(text);
-    return TNB_BUILD;
+    return st;
 }
 
 static void
@@ -436,6 +457,35 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
     return TNB_OK;
 }
 
+tnb_status
+cpu_sources(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_c_sources *out)
+{
+    tn_ctx *ctx = b->ctx;
+    work w = {.b = b, .ctx = ctx, .kernels = kernels, .n = n};
+    (void)self;
+    w.units = TNB_NEW_N(tn_arena(ctx), unit, n + 1);
+    if (!cpu_needs_of(ctx, b->target ? b->target->attrs : NULL, &w.needs))
+        return TNB_INVALID;
+    for (uint32_t i = 0; i < w.needs.n; i++)
+        if (!strncmp(w.needs.names[i], "amx", 3)) {
+            tn_error(ctx, 0, TNB_UNSUPPORTED,
+                     "the feature '%s' needs a permission of the system, for which the runtime "
+                     "asks: C for "
+                     "other programs does without it",
+                     w.needs.names[i]);
+            return TNB_UNSUPPORTED;
+        }
+    if (!emit_all(&w))
+        return TNB_UNSUPPORTED;
+    make_groups(&w);
+    out->texts = w.sources;
+    out->n_texts = n ? w.n_groups : 0;
+    out->flags = cpu_flags(ctx, &w.needs, NULL);
+    for (out->n_flags = 0; out->flags[out->n_flags];)
+        out->n_flags++;
+    return TNB_OK;
+}
+
 static tnb_status
 build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
@@ -447,4 +497,6 @@ const tnk_codegen cpu_codegen = {
     .size = sizeof(tnk_codegen),
     .name = "cpu",
     .build = build,
+    .sources = cpu_sources,
+    .objects = cpu_objects,
 };

@@ -11,7 +11,8 @@ static const tn_attr_schema attrs[] = {
     {"mcpu", TN_ATTR_STR, 0, "\"\"",
      "x86-64, x86-64-v2, x86-64-v3, x86-64-v4, generic, or native (resolved to a list of "
      "features); "
-     "empty: x86-64-v3 on x86"},
+     "empty: x86-64-v3 on x86. With an mtriple of another machine what its compiler takes as "
+     "-mcpu"},
     {"features", TN_ATTR_STRS, TN_ATTR_OPTIONAL, NULL,
      "further processor features, called as by the compiler (avx2, fma); native: those of this "
      "machine"},
@@ -37,6 +38,8 @@ static const tn_attr_schema attrs[] = {
      "0|1"},
     {"cc_timeout", TN_ATTR_INT, 0, "900",
      "seconds after which a run of the C compiler is given up; 0: never", "0..1000000"},
+    {"mtriple", TN_ATTR_STR, 0, "\"\"",
+     "the machine as compilers call it (aarch64-linux-gnu), for --emit; empty: this one"},
     {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
     TNK_ATTR_CHECK_INDICES,
     {0},

@@ -18,6 +18,7 @@ typedef struct cpu_needs {
     const char *const *names; /* of features, as in features.h */
     uint32_t n;
     const char *march; /* for the compiler: "x86-64-v3"; NULL: none given */
+    const char *mcpu;  /* the same for machines that are no x86: "cortex-a72"; NULL: none given */
     int vector_bytes;  /* width of a vector register */
 } cpu_needs;
 /* From a target's attributes; false after recording an error. */
@@ -116,6 +117,24 @@ TNB_MUST_CHECK tnb_status
 cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more_flags,
           tnk_code *out);
 
+/* What the code generator tells the compiler; NULL-terminated. */
+const char *const *
+cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more);
+/* The kernels as C for other programs: tnk_codegen.sources. */
+TNB_MUST_CHECK tnb_status
+cpu_sources(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_c_sources *out);
+/* What went wrong at a compiler's run is recorded: `what` it was doing and for whom ("" for nobody), and what it wrote. */
+typedef struct cpu_job cpu_job;
+tnb_status
+cpu_job_error(tn_ctx *ctx, const char *compiler, const char *what, const char *whom,
+              const cpu_job *job, const char *log, int64_t seconds);
+
+/* ---- objects.c ---- */
+/* tnk_codegen.objects */
+TNB_MUST_CHECK tnb_status
+cpu_objects(void *self, tnk_build *b, const char *folder, const char *const *files, uint32_t n,
+            const char *archive);
+
 /* ---- native.c ---- */
 extern const tn_evaluator cpu_native;
 
@@ -124,6 +143,7 @@ typedef struct cpu_toolchain {
     const char **command; /* words of the compiler command, n of them */
     uint32_t n;
     const char *identity; /* what distinguishes it from another compiler */
+    bool is_clang;
 } cpu_toolchain;
 /* The compiler: attribute `cc`, $CC, or the first of cc, gcc, clang on PATH. */
 TNB_MUST_CHECK tnb_status
@@ -133,7 +153,7 @@ TNB_MUST_CHECK tnb_status
 cpu_produced_check(tnb_arena *a, const void *code, size_t n, const char *const *kernels,
                    uint32_t n_kernels, tnb_err *err);
 /* A program running in a folder; its standard error goes to a file there. */
-typedef struct cpu_job {
+struct cpu_job {
     const char *const *argv;
     const char *log; /* file name in the folder */
     int status;      /* exit status; -1: did not run */
@@ -141,7 +161,7 @@ typedef struct cpu_job {
     bool late;       /* it was ended since it took too long */
     long pid;
     double until; /* by the clock; 0: it has any time */
-} cpu_job;
+};
 /* Runs all jobs, at most `at_once` at a time, each for so many seconds (0: any number). False when one
  * could not be started. */
 bool

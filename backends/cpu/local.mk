@@ -20,6 +20,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/native.c \
 	backends/cpu/object.c \
 	backends/cpu/object.h \
+	backends/cpu/objects.c \
 	backends/cpu/pipeline.c backends/cpu/produced.c \
 	backends/cpu/rules.def \
 	backends/cpu/rules/axes.c \

@@ -136,9 +136,15 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
 {
     *out = (cpu_toolchain){0};
     const char *wanted = tn_dict_str(attrs, "cc", "");
-    const char *env = tnb_env("CC");
+    const char *triple = tn_dict_str(attrs, "mtriple", "");
+    const char *env = *triple ? NULL : tnb_env("CC"); /* which is for this machine */
     const char *tries[] = {*wanted ? wanted : env ? env : "cc", "gcc", "clang"};
     int n = *wanted || env ? 1 : 3;
+    if (*triple && !*wanted) {
+        tries[0] = tn_strf(ctx, "%s-gcc", triple);
+        tries[1] = tn_strf(ctx, "clang --target=%s", triple);
+        n = 2;
+    }
     for (int i = 0; i < n; i++) {
         split_words(ctx, tries[i], out);
         const char *full = out->n ? tnb_find_program(tn_arena(ctx), out->command[0]) : NULL;
@@ -151,6 +157,7 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
         struct stat st = {0};
         (void)stat(full, &st);
         char *version = output_of(ctx, argv);
+        out->is_clang = version && strstr(version, "clang");
         out->identity =
             tnb_printf(tn_arena(ctx), "%s %lld %lld.%ld %s", full, (long long)st.st_size,
                        (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, version ? version : "?");
@@ -159,13 +166,21 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
         return TNB_OK;
     }
     tn_error(ctx, 0, TNB_NOT_FOUND, "no C compiler: %s%s%s",
-             *wanted ? "the target's cc = "
-             : env   ? "$CC is "
-                     : "none of cc, gcc, clang",
+             *wanted   ? "the target's cc = "
+             : env     ? "$CC is "
+             : *triple ? tn_strf(ctx, "neither %s nor clang", tries[0])
+                       : "none of cc, gcc, clang",
              *wanted || env ? tries[0] : "",
              *wanted || env ? ", which is not there" : " is on PATH");
-    tnb_diag_hint(tn_diags(ctx), "install one (Debian: apt-get install gcc libc6-dev), or set `cc` "
-                                 "in the [target cpu] section or CC");
+    if (*triple)
+        tnb_diag_hint(tn_diags(ctx),
+                      "install a compiler for %s (Debian: apt-get install gcc-%s), or set `cc` in "
+                      "the [target cpu] section",
+                      triple, triple);
+    else
+        tnb_diag_hint(tn_diags(ctx),
+                      "install one (Debian: apt-get install gcc libc6-dev), or set `cc` "
+                      "in the [target cpu] section or CC");
     return TNB_NOT_FOUND;
 }
 

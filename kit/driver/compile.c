@@ -4,6 +4,7 @@
 #include "driver_private.h"
 
 #include <time.h>
+#include <unistd.h>
 #include "tenon/base/threads.h"
 
 struct driver {
@@ -154,11 +155,19 @@ check_codegen(struct driver *d, const struct driver_variant *v)
     return TNB_UNSUPPORTED;
 }
 
+/* Kernels are symbols of programs that other models are linked into. */
+static const char *
+symbol_of(tn_ctx *ctx, const tnk_compile_options *opt, const char *name)
+{
+    return opt->emit == TNK_EMIT_ARTIFACT ? name : tn_strf(ctx, "%s_%s", opt->prefix, name);
+}
+
 bool
 driver_add_kernel(tn_ctx *ctx, struct driver_variant *v, const tnk_target *target,
-                  const tn_target_kind *kind, const char *name, const tn_node *func)
+                  const tn_target_kind *kind, const char *name, const char *symbol,
+                  const tn_node *func)
 {
-    const tnk_kernel *k = tnk_lower_kernel(ctx, target->target, kind, name, func);
+    const tnk_kernel *k = tnk_lower_kernel(ctx, target->target, kind, symbol ? symbol : name, func);
     if (!k) {
         tnb_diag_note(tn_diags(ctx), "while lowering tensor program '%s' for target '%s'", name,
                       target->name);
@@ -180,10 +189,22 @@ lower_kernels(struct driver *d, struct driver_variant *v, const tn_target_kind *
         const tn_node *f = m->funcs.at[i];
         if (!tn_as_prim_func(f) || tnk_is_host_func(f) || driver_falls_back(f))
             continue;
-        if (!driver_add_kernel(ctx, v, &v->target, kind, tn_module_name(m, i), f))
+        const char *name = tn_module_name(m, i);
+        if (!driver_add_kernel(ctx, v, &v->target, kind, name, symbol_of(ctx, d->opt, name), f))
             return TNB_UNSUPPORTED;
     }
     return driver_fallback_kernels(ctx, v, d->opt);
+}
+
+static tnk_build
+build_of(const struct driver *d, const tnk_target *target)
+{
+    return (tnk_build){.ctx = d->ctx,
+                       .target = target->target,
+                       .jobs = driver_jobs(d),
+                       .cache_dir = d->opt->cache_dir,
+                       .cache_bytes = d->opt->cache_bytes,
+                       .keep_source = d->opt->keep_source};
 }
 
 static tnb_status
@@ -193,12 +214,7 @@ generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32
     if (n == 0)
         return TNB_OK;
     const tnk_codegen *cg = target->kind->codegen;
-    tnk_build b = {.ctx = d->ctx,
-                   .target = target->target,
-                   .jobs = driver_jobs(d),
-                   .cache_dir = d->opt->cache_dir,
-                   .cache_bytes = d->opt->cache_bytes,
-                   .keep_source = d->opt->keep_source};
+    tnk_build b = build_of(d, target);
     tnb_status st = cg->build(cg->self, &b, kernels, n, code);
     d->out->compiler_seconds += b.compiler_seconds;
     d->out->cache_hits += b.cache_hits;
@@ -330,6 +346,19 @@ compile_variant(struct driver *d, struct driver_variant *v)
     timed(d, tn_strf(ctx, "%s: lower", v->target.name), start);
     start = now();
     uint32_t own = v->n_kernels - v->n_fallback;
+    if (d->opt->emit != TNK_EMIT_ARTIFACT) {
+        tnk_build b = build_of(d, &v->target);
+        const tnk_codegen *cg = v->target.kind->codegen;
+        if (v->n_fallback) {
+            tn_error(ctx, 0, TNB_UNSUPPORTED,
+                     "kernel '%s' falls back to target '%s': C is of one target",
+                     v->kernels[own].name, v->fallback.name);
+            return TNB_UNSUPPORTED;
+        }
+        TNB_TRY(cg->sources(cg->self, &b, v->kernels, own, &v->sources));
+        timed(d, tn_strf(ctx, "%s: kernels", v->target.name), start);
+        return make_program(d, v);
+    }
     TNB_TRY(generate(d, &v->target, v->kernels, own, &v->code));
     TNB_TRY(generate(d, &v->fallback, v->kernels + own, v->n_fallback, &v->fallback_code));
     timed(d, tn_strf(ctx, "%s: kernels", v->target.name), start);
@@ -394,14 +423,26 @@ compile_all(struct driver *d)
     for (uint32_t i = 0; i < n; i++)
         if (!tnk_target_find(d->ctx, d->opt->conf, d->opt->targets[i], &d->variants[i].target))
             return TNB_INVALID;
-    tnb_status st = tnk_artifact_new(d->opt->output, n, &d->artifact, &err);
+    bool emits = d->opt->emit != TNK_EMIT_ARTIFACT;
+    if (emits)
+        TNB_TRY(driver_emit_check(d->ctx, d->opt, &d->variants[0].target));
+    tnb_status st = tnk_artifact_new(emits ? NULL : d->opt->output, n, &d->artifact, &err);
     if (st != TNB_OK) {
         driver_error(d->ctx, &err);
         return st;
     }
     for (uint32_t i = 0; i < n; i++)
         TNB_TRY(compile_variant(d, &d->variants[i]));
-    return write_artifact(d);
+    TNB_TRY(write_artifact(d));
+    if (!emits)
+        return TNB_OK;
+    tnk_build b = build_of(d, &d->variants[0].target);
+    double start = now();
+    st = driver_emit(d->ctx, d->opt, &b, &d->variants[0], d->out->fd, &d->out->bytes);
+    close(d->out->fd);
+    d->out->fd = -1;
+    timed(d, "C", start);
+    return st;
 }
 
 static void

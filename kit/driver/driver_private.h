@@ -28,6 +28,7 @@ struct driver_variant {
     tnk_code code;
     tnk_target fallback; /* where n_fallback > 0: who runs what the target does not take */
     tnk_code fallback_code;
+    tnk_c_sources sources; /* in place of code, where C is emitted */
     tnk_program *program;
 };
 
@@ -54,10 +55,20 @@ driver_check_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *sectio
 /* The target's kind with the effective `lower` list in place of the plugin's. */
 const tn_target_kind *
 driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower);
-/* Lowers a tensor program and puts it behind the variant's kernels. False after recording an error. */
+/* Lowers a tensor program and puts it behind the variant's kernels, called `symbol` (NULL: as the program). False after recording an error. */
 TNB_MUST_CHECK bool
 driver_add_kernel(tn_ctx *ctx, struct driver_variant *v, const tnk_target *target,
-                  const tn_target_kind *kind, const char *name, const tn_node *func);
+                  const tn_target_kind *kind, const char *name, const char *symbol,
+                  const tn_node *func);
+
+/* ---- emit.c ---- */
+/* Whether the options ask for something that the target makes; errors are recorded. */
+TNB_MUST_CHECK tnb_status
+driver_emit_check(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target *target);
+/* Writes what `opt` asks for from a variant with `sources`; `artifact`: its file without code. *bytes: of all that was written. */
+TNB_MUST_CHECK tnb_status
+driver_emit(tn_ctx *ctx, const tnk_compile_options *opt, tnk_build *b,
+            const struct driver_variant *v, int artifact, uint64_t *bytes);
 
 /* ---- fallback.c ---- */
 /* The name of the target that runs a PrimFunc in place of the module's; NULL: the module's own. */

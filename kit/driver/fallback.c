@@ -86,7 +86,8 @@ driver_fallback_kernels(tn_ctx *ctx, struct driver_variant *v, const tnk_compile
     const tn_target_kind *kind =
         driver_kind_with_lower(ctx, v->fallback.kind, &p.phases[TNK_LOWER]);
     for (uint32_t i = 0; i < m->names.n; i++, v->n_fallback++)
-        if (!driver_add_kernel(ctx, v, &v->fallback, kind, tn_module_name(m, i), m->funcs.at[i]))
+        if (!driver_add_kernel(ctx, v, &v->fallback, kind, tn_module_name(m, i), NULL,
+                               m->funcs.at[i]))
             return TNB_UNSUPPORTED;
     return TNB_OK;
 }

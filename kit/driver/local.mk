@@ -3,6 +3,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/driver/compile.c \
 	kit/driver/constants.c \
 	kit/driver/driver_private.h \
+	kit/driver/emit.c \
 	kit/driver/external.c \
 	kit/driver/fallback.c \
 	kit/driver/import.c \

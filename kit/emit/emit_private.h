@@ -16,6 +16,7 @@ struct tnk_source {
     const char *const *allowed; /* NULL: everything */
     tnb_strmap used;            /* features */
     uint32_t n_shuffles;        /* helpers of them */
+    uint32_t workspaces;        /* of the last kernel */
     bool failed;
 };
 

@@ -346,6 +346,7 @@ workspaces(tnk_emitter *e, tnk_temporaries *t)
         if (!x->workspace)
             continue;
         const char *n = x->memory->name, *c = tnk_c_type(e, x->memory->elem);
+        e->src->workspaces++;
         if (e->d->calling != TNK_CALL_HOST_TABLE) {
             tnk_emit_fail(e, 0, "the temporary '%s' is too large for %s source", n,
                           e->d->base.name);

@@ -224,6 +224,7 @@ tnk_source_add(tnk_source *s, const tnk_kernel *k)
 {
     tnb_buf_free(&s->last);
     s->last = (tnb_buf){0};
+    s->workspaces = 0;
     tnk_emitter e = {.ctx = s->ctx, .src = s, .d = s->d, .kernel = k, .out = &s->last};
     tnb_arena *a = tn_scratch(s->ctx);
     tnb_ptrmap_init(&e.names, a);
@@ -244,6 +245,12 @@ const char *
 tnk_source_last(const tnk_source *s)
 {
     return s->last.s ? s->last.s : "";
+}
+
+uint32_t
+tnk_source_workspaces(const tnk_source *s)
+{
+    return s->workspaces;
 }
 
 void

@@ -42,7 +42,17 @@ typedef struct tnk_kernel {
     bool programmatic;     /* may begin before the kernel in front of it ends */
     const char *source; /* set by emission where the backend generates source text; for `tenon show
                            kernel` */
+    uint32_t
+        workspaces; /* set by emission (tnk_codegen.sources): how often it asks for temporary memory */
 } tnk_kernel;
+
+/* The kernels of a variant as C for other programs (tenon/base/kernel_abi.h): files that are compiled by themselves, and what a
+ * compiler has to be told. In the context's arena. */
+typedef struct tnk_c_sources {
+    const char *const *texts;
+    const char *const *flags;
+    uint32_t n_texts, n_flags;
+} tnk_c_sources;
 
 typedef struct tnk_code {
     const char *format; /* "elf", "opencl-c", "cubin": what the device driver's loader takes */
@@ -86,6 +96,13 @@ typedef struct tnk_codegen {
      * what stands against it, in the context's arena or static. NULL: it takes all. */
     bool (*takes)(void *self, tn_ctx *ctx, const tn_target *target, const tn_node *prim_func,
                   const char **why);
+    /* For programs without a loader (tenon/kit/aot.h); NULL: the target has no C. Fills `workspaces` of the kernels. */
+    tnb_status (*sources)(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n,
+                          tnk_c_sources *out);
+    /* Compiles C files of a folder, each to NAME.o beside NAME.c, for the target's machine; `archive` (may be NULL): makes a static
+     * library of that name there of all of them. */
+    tnb_status (*objects)(void *self, tnk_build *b, const char *folder, const char *const *files,
+                          uint32_t n, const char *archive);
 } tnk_codegen;
 
 /* Attribute of lowered PrimFuncs, a Dict of what a launch has beside grid and block; expressions as in tnk_param:

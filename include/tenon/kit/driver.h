@@ -88,6 +88,16 @@ tnk_check_config(tn_ctx *ctx, const tn_node *config, const tn_pass_list *list);
 TNB_EXPORT void
 tnk_set_limits(tn_ctx *ctx, const struct tnb_conf *conf);
 
+/* What becomes of a compiled model: one file for the runtime, or what programs without a loader link (tenon/kit/aot.h):
+ * PREFIX.c, one C file or more of kernels, one of constants, and PREFIX.flags with the compiler's options; objects of them; a static
+ * library libPREFIX.a. PREFIX.h and tenon_aot.h always. */
+typedef enum tnk_emit {
+    TNK_EMIT_ARTIFACT,
+    TNK_EMIT_C,
+    TNK_EMIT_OBJECTS,
+    TNK_EMIT_STATIC_LIBRARY
+} tnk_emit;
+
 /* ---- compilation ---- */
 typedef struct tnk_compile_options {
     uint32_t size;               /* sizeof, or 0 */
@@ -121,6 +131,10 @@ typedef struct tnk_compile_options {
      * name is skipped. NULL: the whole pipeline runs. */
     const char *start_after;
     const tn_node *verify_extents; /* as tnk_verify_extents takes them; NULL: all are drawn */
+    /* What is written; other than an artifact for one target only, whose code generator makes C, and `output` is then a folder,
+     * which is made if need be. */
+    tnk_emit emit;
+    const char *prefix; /* of every symbol and file there: a C identifier */
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {

@@ -163,6 +163,10 @@ tnk_source_header(tnk_source *s, tnb_buf *out);
 /* The text of the kernel added last, without the prologue; borrowed until the next call. */
 TNB_EXPORT const char *
 tnk_source_last(const tnk_source *s);
+/* How often that kernel asks its host for temporary memory (tenon/base/kernel_abi.h): always in the same order, and before it
+ * reads or writes anything. */
+TNB_EXPORT uint32_t
+tnk_source_workspaces(const tnk_source *s);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tenon compile --emit=c|obj|static-lib: C programs that link nothing but libc and libm get what `tenon run` gives, bit for bit; what
+cannot be C is refused with its place.
+
+    aot.py [CASE...]
+
+Models of /work/shared/models count where they are there, and aarch64 where gcc-aarch64-linux-gnu and qemu-user are.
+"""
+import os
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import DIGITS, SRC, WORK, check, done, path, refused, tenon, write  # noqa: E402
+
+CC = os.environ.get("CC", "cc").split()
+CALL = os.path.join(SRC, "tests", "aot", "call.c")
+MODELS = "/work/shared/models/onnx"
+TYPES = {"float32": ("<f4", "f"), "float64": ("<f8", "d"), "int64": ("<i8", "q"), "int32": ("<i4", "i"), "uint8": ("|u1", "B"),
+         "bool": ("|b1", "B")}
+
+
+def run(*argv, **more):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, errors="replace", timeout=600, **more)
+
+
+def product(shape):
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def drawn(dtype, shape, seed, low=-1, high=1):
+    r = random.Random(seed)
+    if dtype.startswith("float"):
+        return [r.uniform(low, high) for _ in range(product(shape))]
+    return [r.randint(max(low, 0), high) for _ in range(product(shape))]
+
+
+def npy(dtype, shape, raw):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }" % (TYPES[dtype][0], "".join(f"{d}, " for d in shape))
+    head += " " * ((-(10 + len(head) + 1)) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + raw
+
+
+def read_raw(file):
+    with open(file, "rb") as f:
+        data = f.read()
+    (n,) = struct.unpack_from("<H", data, 8)
+    head = eval(data[10:10 + n].decode(), {})  # written by tenon
+    return head["shape"], data[10 + n:]
+
+
+class Emitted:
+    """A model as a static library and the program tests/aot/call.c with it."""
+
+    def __init__(self, model, name, *options, cc=CC, flags=(), function="main"):
+        self.model, self.name, self.function, self.folder = model, name, function, path(name)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.made = tenon("compile", model, "--emit=static-lib", "--prefix", name, "-o", self.folder, *options)
+        self.program = path(name + ".call")
+        if self.made.returncode == 0:
+            self.linked = run(*cc, "-O2", "-Wall", "-Wextra", "-Werror", f'-DMODEL_H="{name}.h"', f"-DMODEL={name}",
+                              f"-DFUNCTION={name}_{function}", f"-I{self.folder}", CALL, os.path.join(self.folder, f"lib{name}.a"),
+                              "-lm", "-Wl,--gc-sections", *flags, "-o", self.program)
+        check(self.made.returncode == 0 and self.linked.returncode == 0, f"{name}: a static library, linked",
+              self.made if self.made.returncode else self.linked)
+
+    def call(self, inputs, skip=0, before=()):
+        """inputs: (dtype, shape, values). The workspace's size, [(shape, bytes)]; or the failed run."""
+        words = []
+        for i, (dtype, shape, values) in enumerate(inputs):
+            raw = write(f"{self.name}.{i}", struct.pack("<%d%s" % (len(values), TYPES[dtype][1]), *values))
+            words.append((",".join(map(str, shape)) or "-") + ":" + raw)
+        r = run(*before, self.program, path(self.name + ".out"), skip, *words)
+        if r.returncode:
+            return r, None
+        lines = r.stdout.split("\n")[:-1]
+        out = []
+        for i, line in enumerate(lines[1:]):
+            with open(path(f"{self.name}.out{i}"), "rb") as f:
+                out.append((tuple(int(d) for d in line.split(",") if d), f.read()))
+        return int(lines[0]), out
+
+    def expected(self, inputs):
+        """The same of `tenon run` of an artifact."""
+        tno, words = path(self.name + ".tno"), []
+        if not os.path.exists(tno):
+            r = tenon("compile", self.model, "-o", tno)
+            if r.returncode:
+                return r, None
+        for i, (dtype, shape, values) in enumerate(inputs):
+            raw = struct.pack("<%d%s" % (len(values), TYPES[dtype][1]), *values)
+            words += ["-i", f"#{i}={write(f'{self.name}.{i}.npy', npy(dtype, shape, raw))}"]
+        out = path(self.name + ".want")
+        shutil.rmtree(out, ignore_errors=True)
+        r = tenon("run", tno, "-f", self.function, "-o", out, *words)
+        if r.returncode:
+            return r, None
+        files = sorted(os.listdir(out), key=lambda f: int(f.split("-")[0]))
+        return r, [read_raw(os.path.join(out, f)) for f in files]
+
+    def equal(self, what, inputs, skip=0, before=()):
+        """The workspace's size."""
+        size, got = self.call(inputs, skip, before)
+        r, want = self.expected(inputs)
+        check(got is not None and got == want, f"{self.name}: {what}: what tenon run gives", r if got is not None else size)
+        return size if got is not None else 0
+
+    def refuses(self, what, inputs, status, *texts):
+        r, got = self.call(inputs)
+        check(got is None and r.returncode == 1 and f"status {status}:" in r.stderr and all(t in r.stderr for t in texts),
+              f"{self.name}: {what}: refused with status {status}", r if got is None else None)
+
+
+def module(name, text):
+    return write(name + ".py", "from tvm.script import ir as I, relax as R, tirx as T\n@I.ir_module\nclass Module:\n" + text)
+
+
+cases = {}
+
+
+def case(f):
+    cases[f.__name__] = f
+    return f
+
+
+@case
+def digits():
+    e = Emitted(os.path.join(DIGITS, "digits.onnx"), "digits")
+    shape, raw = read_raw(os.path.join(DIGITS, "digit7.npy"))
+    image = [("float32", shape, list(struct.unpack("<64f", raw)))]
+    e.equal("an aligned input", image)
+    e.equal("an input that is not aligned", image, skip=4)
+    size, got = e.call(image)
+    p = struct.unpack("<10f", got[0][1])
+    check(p.index(max(p)) == 7, "digits: a 7 is read as 7")
+    e.refuses("another shape", [("float32", (1, 1, 8, 9), [0.0] * 72)], 6, "parameter 'image' of function 'main'")
+    e.refuses("another rank", [("float32", (1, 64), [0.0] * 64)], 6, "parameter 'image'")
+    needed = run("nm", "-u", "--format=posix", e.program).stdout.split("\n")
+    names = {line.split("@")[0].split()[0] for line in needed if line.strip()}
+    check(not [n for n in names if n.startswith(("tn", "dl", "pthread", "malloc")) and n != "malloc"], "digits: no other library is needed")
+    stripped = path("digits.stripped")
+    run("strip", "-o", stripped, e.program)
+    print(f"  digits: a program of {os.path.getsize(stripped)} bytes, a workspace of {size}")
+
+
+@case
+def same_as_c():
+    """What --emit=c writes is compiled by gcc and clang without a warning, is pedantic C++ where programs see it, and is the same
+    from one time to the next."""
+    model = os.path.join(DIGITS, "digits.onnx")
+    for folder in ("c1", "c2"):
+        r = tenon("compile", model, "--emit=c", "-o", path(folder), "-j", 1 if folder == "c1" else 2)
+        check(r.returncode == 0, f"--emit=c into {folder}", r)
+    files = sorted(os.listdir(path("c1")))
+    check(files == sorted(os.listdir(path("c2"))) and
+          all(open(os.path.join(path("c1"), f), "rb").read() == open(os.path.join(path("c2"), f), "rb").read() for f in files),
+          "--emit=c: the same bytes")
+    check({"digits.c", "digits.h", "digits.flags", "digits_constants.c", "tenon_aot.h", "tenon_aot_run.h"} <= set(files),
+          f"--emit=c: the files {files}")
+    for cc in ("gcc", "clang"):
+        if not shutil.which(cc):
+            continue
+        sources = [f for f in files if f.endswith(".c")]
+        r = run(cc, "@digits.flags", "-Wall", "-Wextra", "-Werror", "-c", "digits.c", cwd=path("c1"))
+        check(r.returncode == 0, f"{cc}: no warning of the host's C", r)
+        r = run(cc, "@digits.flags", '-DMODEL_H="digits.h"', "-DMODEL=digits", "-DFUNCTION=digits_main", CALL, *sources, "-I.", "-lm",
+                "-o", "call", cwd=path("c1"))
+        check(r.returncode == 0, f"{cc} @digits.flags *.c", r)
+        raw = write("zeros", bytes(256))
+        r = run("./call", "out", 0, "1,1,8,8:" + raw, cwd=path("c1"))
+        check(r.returncode == 0 and r.stdout.endswith("1,10\n"), f"{cc}: it runs", r)
+    for cxx in ("g++", "clang++"):
+        if shutil.which(cxx):
+            r = run(cxx, "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-xc++", "digits.h", cwd=path("c1"))
+            check(r.returncode == 0 or "pragma once" in r.stderr, f"{cxx}: the header is C++", r)
+    r = tenon("compile", model, "--emit=obj", "-o", path("objects"))
+    objects = [f for f in os.listdir(path("objects")) if f.endswith(".o")] if r.returncode == 0 else []
+    check("digits.o" in objects and "digits_constants.o" in objects and os.path.exists(path("objects/digits.h")),
+          f"--emit=obj: {objects}", r)
+
+
+@case
+def openmp():
+    """Kernels whose loops are worth a team share them."""
+    model = module("matmul", """    @R.function
+    def main(x: R.Tensor((192, 256), "float32"), w: R.Tensor((256, 256), "float32")):
+        y = R.matmul(x, w)
+        return R.nn.softmax(y, axis=-1)
+""")
+    inputs = [("float32", (192, 256), drawn("float32", (192, 256), 1)), ("float32", (256, 256), drawn("float32", (256, 256), 2))]
+    Emitted(model, "matmul").equal("one thread", inputs)
+    r = tenon("compile", model, "--emit=c", "-o", path("omp_c"))
+    check(r.returncode == 0, "--emit=c of a product", r)
+    e = Emitted(model, "omp")
+    sources = [f for f in os.listdir(path("omp_c")) if f.endswith(".c")]
+    r = run(*CC, "-fopenmp", "@matmul.flags", '-DMODEL_H="matmul.h"', "-DMODEL=matmul", "-DFUNCTION=matmul_main", CALL, *sources, "-I.", "-lm",
+            "-o", e.program, cwd=path("omp_c"))
+    if "cannot find" in r.stderr:
+        print("  no OpenMP here: not tried")
+        return
+    check(r.returncode == 0, "-fopenmp", r)
+    e.equal("with OpenMP", inputs, before=("env", "OMP_NUM_THREADS=3"))
+
+
+@case
+def symbols():
+    e = Emitted(module("symbols", """    @R.function
+    def main(x: R.Tensor(("n", 8), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tuple(R.Tensor(("n * 2", 4), "float32"), R.Tensor(("m + n",), "float32")):
+        n = T.int64()
+        m = T.int64()
+        a: R.Tensor((n, 8), "float32") = R.exp(x)
+        b: R.Tensor((n * 2, 4), "float32") = R.reshape(a, R.shape([n * 2, 4]))
+        s: R.Tensor((n,), "float32") = R.sum(x, axis=[1])
+        c: R.Tensor((m + n,), "float32") = R.concat((y, s), axis=0)
+        return (b, c)
+    @R.function
+    def twice(x: R.Tensor(("n", "n"), "int64"), k: R.Prim("int64")) -> R.Tuple(R.Tensor(("n", "n"), "int64"), R.Prim("int64"), R.Shape(["n", 7])):
+        n = T.int64()
+        y: R.Tensor((n, n), "int64") = R.add(x, x)
+        return (y, R.prim_value(n * 3), R.shape([n, 7]))
+"""), "symbols")
+    sizes = []
+    for n, m in ((1, 1), (3, 5), (200, 7), (0, 2), (0, 0)):
+        sizes.append(e.equal(f"n = {n}, m = {m}", [("float32", (n, 8), drawn("float32", (n, 8), n)),
+                                                  ("float32", (m,), drawn("float32", (m,), m))]))
+    check(sizes[0] < sizes[2], f"symbols: the workspace grows with the extents: {sizes}")
+    e = Emitted(e.model, "square", function="twice")
+    size, got = e.call([("int64", (2, 2), [1, 2, 3, 4]), ("int64", (), [5])])
+    check(got == [((2, 2), struct.pack("<4q", 2, 4, 6, 8)), ((), struct.pack("<q", 6)), ((2,), struct.pack("<2q", 2, 7))],
+          f"square: numbers and shapes are results: {got}")
+    e.refuses("extents that have to be equal", [("int64", (2, 3), [0] * 6), ("int64", (), [5])], 6, "parameter 'x' of function 'twice'")
+
+
+@case
+def branches():
+    """Either side of a condition that is data, one in another, functions called in both."""
+    e = Emitted(module("branches", """    @R.function
+    def main(c: R.Tensor((), "bool"), d: R.Tensor((), "bool"), x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
+        n = T.int64()
+        cls = Module
+        if c:
+            a: R.Tensor((n, 8), "float32") = cls.longer(x)
+            y: R.Tensor((n, 8), "float32") = R.multiply(a, R.const(3.0, "float32"))
+        else:
+            if d:
+                b: R.Tensor((n, 8), "float32") = R.exp(x)
+                z: R.Tensor((n, 8), "float32") = R.subtract(b, x)
+            else:
+                z: R.Tensor((n, 8), "float32") = x
+            y: R.Tensor((n, 8), "float32") = R.add(z, x)
+        return R.negative(y)
+    @R.function(private=True)
+    def longer(x: R.Tensor(("n", 8), "float32")) -> R.Tensor(("n", 8), "float32"):
+        n = T.int64()
+        y: R.Tensor((n * 2, 8), "float32") = R.concat((x, R.exp(x)), axis=0)
+        z: R.Tensor((n * 2, 8), "float32") = R.add(y, y)
+        return R.strided_slice(z, axes=[0], begin=[0], end=[n])
+"""), "branches")
+    for c in (0, 1):
+        for d in (0, 1):
+            e.equal(f"c = {c}, d = {d}", [("bool", (), [c]), ("bool", (), [d]), ("float32", (5, 8), drawn("float32", (5, 8), 3))])
+
+
+@case
+def loops():
+    """Turns that data decide, and a value that is kept from the first turn to the last."""
+    e = Emitted(module("loops", """    @R.function
+    def main(x: R.Tensor((600,), "float32"), limit: R.Tensor((), "float32")) -> R.Tuple(R.Tensor((600,), "float32"), R.Tensor((600,), "float32")):
+        cls = Module
+        y: R.Tuple(R.Tensor((600,), "float32"), R.Tensor((600,), "float32")) = cls.step(x, x, limit)
+        return y
+    @R.function(private=True)
+    def step(v: R.Tensor((600,), "float32"), first: R.Tensor((600,), "float32"), limit: R.Tensor((), "float32")) -> R.Tuple(R.Tensor((600,), "float32"), R.Tensor((600,), "float32")):
+        cls = Module
+        s: R.Tensor((), "float32") = R.sum(v)
+        go: R.Tensor((), "bool") = R.less(s, limit)
+        if go:
+            w: R.Tensor((600,), "float32") = R.multiply(v, R.const(1.5, "float32"))
+            u: R.Tensor((600,), "float32") = R.add(w, R.multiply(first, R.const(0.001, "float32")))
+            r: R.Tuple(R.Tensor((600,), "float32"), R.Tensor((600,), "float32")) = cls.step(u, w, limit)
+        else:
+            r: R.Tuple(R.Tensor((600,), "float32"), R.Tensor((600,), "float32")) = (v, first)
+        return r
+"""), "loops")
+    sizes = {e.equal(f"up to {limit}", [("float32", (600,), drawn("float32", (600,), 4, 0.5, 1)), ("float32", (), [limit])])
+             for limit in (0.0, 500.0, 1e5, 1e12)}
+    check(len(sizes) == 1, f"loops: the workspace does not depend on the number of turns: {sizes}")
+    e = Emitted(os.path.join(SRC, "tests", "runtime", "modules", "loop.py"), "counted")
+    e.equal("six turns", [("float32", (3,), [1.0, -2.0, 3.0])])
+
+
+@case
+def indices():
+    """Those that come as data are looked at."""
+    e = Emitted(module("indices", """    @R.function
+    def main(x: R.Tensor((5, 3), "float32"), i: R.Tensor((2,), "int64")) -> R.Tensor((2, 3), "float32"):
+        return R.take(x, i, axis=0)
+"""), "indices")
+    x = ("float32", (5, 3), drawn("float32", (5, 3), 5))
+    e.equal("in range", [x, ("int64", (2,), [4, -1])])
+    e.refuses("out of range", [x, ("int64", (2,), [4, 5])], 9, "kernel 'indices_")
+
+
+@case
+def two_models():
+    """In one program, with functions and kernels of the same names."""
+    text = """    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        return R.{}(x, x)
+"""
+    for name, op in (("plus", "add"), ("times", "multiply")):
+        r = tenon("compile", module("model", text.format(op)), "--emit=static-lib", "--prefix", name, "-o", path("two"))
+        check(r.returncode == 0, f"two models: {name}", r)
+    write("two/main.c", """#include "plus.h"
+#include "times.h"
+#include <stdio.h>
+int main(void)
+{
+    float x[4] = {1, 2, 3, 4}, y[4], z[4];
+    char workspace[4096];
+    tenon_tensor in = plus_main_inputs[0], out = {.data = y, .bytes = sizeof y};
+    in.data = x;
+    if (plus_main(&in, &out, workspace, sizeof workspace))
+        return 1;
+    out.data = z;
+    if (times_main(&in, &out, workspace, sizeof workspace))
+        return 2;
+    if (TENON_STATUS(times_main(&in, &out, workspace, 3)) != TENON_NO_MEMORY)
+        return 3;
+    out.bytes = 15;
+    if (TENON_STATUS(times_main(&in, &out, workspace, sizeof workspace)) != TENON_SHAPE)
+        return 4;
+    printf("%g %g\\n", y[3], z[3]);
+    return 0;
+}
+""")
+    r = run(*CC, path("two/main.c"), "-L" + path("two"), "-lplus", "-ltimes", "-lm", "-o", path("two/main"))
+    r = r if r.returncode else run(path("two/main"))
+    check(r.returncode == 0 and r.stdout == "8 16\n", "two models in one program", r)
+
+
+@case
+def refusals():
+    model = os.path.join(DIGITS, "digits.onnx")
+    refused("another kind", tenon("compile", model, "--emit=asm", "-o", path("no")), "asm", "static-lib")
+    refused("no folder", tenon("compile", model, "--emit=c"), "-o")
+    refused("a prefix that is no identifier", tenon("compile", model, "--emit=c", "--prefix", "a-b", "-o", path("no")), "a-b")
+    refused("several targets", tenon("compile", model, "--emit=c", "-t", "cpu,null", "-o", path("no")), "one target")
+    refused("a target without C", tenon("compile", model, "--emit=c", "-t", "null", "-o", path("no")), "null")
+    refused("the processor of another machine", tenon("compile", model, "--mcpu", "cortex-a72", "-o", path("no.tno")), "cortex-a72")
+    refused("a compiler that is not there",
+            tenon("compile", model, "--emit=obj", "--mtriple", "sparc-none-elf", "--set", "target.cpu.cc=no-such-gcc", "-o", path("no")),
+            "no-such-gcc", "gcc-sparc-none-elf")
+    count = module("count", """    @R.function
+    def main(x: R.Tensor((7,), "float32")) -> R.Tensor(dtype="int64", ndim=2):
+        return R.nonzero(x)
+""")
+    r = tenon("compile", count, "--emit=c", "-o", path("no"))
+    refused("memory that depends on data", r, "function 'main', instruction", "depends on elements", "kernel '")
+    packed = module("packed", """    @R.function
+    def main(x: R.Tensor((7,), "float32")) -> R.Tensor((7,), "float32"):
+        y = R.call_pure_packed("site.odd", x, ty_args=R.Tensor((7,), "float32"))
+        return y
+""")
+    refused("a packed function", tenon("compile", packed, "--emit=c", "-o", path("no")), "'site.odd'", "function 'main', instruction")
+    check(not os.path.exists(path("no/packed.c")), "nothing is written for what is refused")
+
+
+@case
+def aarch64():
+    gcc, qemu = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+    if not gcc or not qemu:
+        print("  no gcc-aarch64-linux-gnu and qemu-user here: not tried")
+        return
+    e = Emitted(os.path.join(DIGITS, "digits.onnx"), "arm", "--mtriple", "aarch64-linux-gnu", "--mcpu", "cortex-a72", cc=[gcc],
+                flags=["-static"])
+    shape, raw = read_raw(os.path.join(DIGITS, "digit7.npy"))
+    size, got = e.call([("float32", shape, list(struct.unpack("<64f", raw)))], before=(qemu,))
+    check(got is not None, "arm: it runs", size if got is None else None)
+    if got:
+        p = struct.unpack("<10f", got[0][1])
+        r, want = e.expected([("float32", shape, list(struct.unpack("<64f", raw)))])
+        q = struct.unpack("<10f", want[0][1])
+        check(max(abs(a - b) for a, b in zip(p, q)) < 1e-5, f"arm: a 7 is read as 7: {p}")
+
+
+@case
+def models():
+    if not os.path.isdir(MODELS):
+        print("  no models here: not tried")
+        return
+    mnist = Emitted(os.path.join(MODELS, "mnist", "model.onnx"), "mnist")
+    mnist.equal("random pixels", [("float32", (1, 1, 28, 28), drawn("float32", (1, 1, 28, 28), 6))])
+    run("strip", mnist.program)
+    size = os.path.getsize(mnist.program)
+    libraries = re.findall(r"NEEDED.*\[(.*?)\]", run("readelf", "-d", mnist.program).stdout)
+    check(size < 150 << 10 and set(libraries) <= {"libc.so.6", "libm.so.6"}, f"mnist: a program of {size} bytes with {libraries}")
+    for name, inputs in (
+            ("tfl_helloworld_sine", [("float32", (1, 1))]),
+            ("cnn_mnist_pytorch", [("float32", (1, 1, 28, 28))]),
+            ("yunet_n_dynamic", [("float32", (1, 3, 64, 96))]),
+            ("silero_vad_op18_ifless", [("float32", (1, 512)), ("int64", ()), ("float32", (2, 1, 128))])):
+        drawn_inputs = [(d, s, [16000] if d == "int64" else drawn(d, s, i)) for i, (d, s) in enumerate(inputs)]
+        Emitted(os.path.join(MODELS, name, "model.onnx"), name).equal("random inputs", drawn_inputs)
+
+
+for name, f in cases.items():
+    if len(sys.argv) == 1 or name in sys.argv[1:]:
+        print(f"== {name}", flush=True)
+        f()
+done()
