@@ -25,6 +25,13 @@ static const tn_attr_schema attrs[] = {
     {"supports_int8", TN_ATTR_BOOL, 0, "False", "arithmetic on int8"},
     {"supports_int16", TN_ATTR_BOOL, 0, "False", "arithmetic on int16"},
     {"supports_int64", TN_ATTR_BOOL, 0, "True", "arithmetic on int64"},
+    {"supports_buffer_device_address", TN_ATTR_BOOL, 0, "False",
+     "memory is reached by addresses (bufferDeviceAddress); without, by descriptors"},
+    {"features", TN_ATTR_STRS, 0, "[]",
+     "what kernels may use beyond that: subgroup:arithmetic, subgroup:clustered, subgroup:shuffle "
+     "(with thread_warp_size), shaderSignedZeroInfNanPreserveFloat32, "
+     "shaderDenormPreserveFloat32, shaderRoundingModeRTEFloat16; the device has to have what they "
+     "use"},
     {"supports_16bit_buffer", TN_ATTR_BOOL, 0, "False", "elements of 16 bits in memory"},
     {"supports_8bit_buffer", TN_ATTR_BOOL, 0, "False", "elements of 8 bits in memory"},
     {"max_push_constants_size", TN_ATTR_INT, 0, "128", "bytes of scalars passed at a launch",
@@ -37,6 +44,102 @@ static const tn_attr_schema attrs[] = {
     {0},
 };
 
+/* ---- what the attributes say ---- */
+
+static const struct {
+    const char *name, *attr;
+} features[GPU_GENERIC_N_FEATURES] = {
+#define X(id, name, attr) {name, attr},
+    GPU_GENERIC_FEATURES(X)
+#undef X
+};
+
+const char *
+gpu_generic_feature_name(gpu_generic_feature f)
+{
+    return features[f].name;
+}
+
+bool
+gpu_generic_feature_known(const char *name, const char **near)
+{
+    const char *names[GPU_GENERIC_N_FEATURES];
+    uint32_t n = 0;
+    for (int i = 0; i < GPU_GENERIC_N_FEATURES; i++) {
+        if (features[i].attr)
+            continue;
+        if (!strcmp(features[i].name, name))
+            return true;
+        names[n++] = features[i].name;
+    }
+    *near = tnb_nearest(name, names, n);
+    return false;
+}
+
+static bool
+listed(const tn_node *target, const char *feature)
+{
+    const tn_array *a = tn_as_array(tn_dict_get(target, "features"));
+    for (uint32_t i = 0; a && i < a->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
+        if (s && !strcmp(s->value, feature))
+            return true;
+    }
+    return false;
+}
+
+gpu_generic_limits
+gpu_generic_limits_of(const tn_node *target)
+{
+    gpu_generic_limits l = {
+        .push_bytes = tn_dict_int(target, "max_push_constants_size", 128),
+        .shared_bytes = tn_dict_int(target, "max_shared_memory_per_block", 16384),
+        .threads = tn_dict_int(target, "max_threads_per_block", 256),
+    };
+    for (int i = 0; i < GPU_GENERIC_N_FEATURES; i++)
+        if (features[i].attr ? tn_dict_int(target, features[i].attr, 0) != 0
+                             : listed(target, features[i].name))
+            l.has |= 1u << i;
+    return l;
+}
+
+/* What sub-groups can do, by the features of the target. */
+static bool
+warp(const tn_node *target, tn_warp *out, void *self)
+{
+    (void)self;
+    int64_t size = tn_dict_int(target, "thread_warp_size", 1);
+    if (size < 2 || size > 128 || size & (size - 1))
+        return false;
+    *out = (tn_warp){.size = (uint32_t)size, .bits = 32};
+    out->ops |= listed(target, "subgroup:arithmetic") ? TN_WARP_REDUCE : 0;
+    out->ops |= listed(target, "subgroup:clustered") ? TN_WARP_REDUCE_PART : 0;
+    out->ops |= listed(target, "subgroup:shuffle") ? TN_WARP_SHUFFLE : 0;
+    return out->ops != 0;
+}
+
+/* Nothing is asked of a machine: devices are chosen where the code runs. */
+static const tn_node *
+probe(tn_ctx *ctx, const tn_node *target, void *self)
+{
+    (void)self;
+    const tn_array *a = tn_as_array(tn_dict_get(target, "features"));
+    for (uint32_t i = 0; a && i < a->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
+        const char *near = NULL;
+        if (s && gpu_generic_feature_known(s->value, &near))
+            continue;
+        tn_error(ctx, 0, TNB_INVALID, "target gpu_generic: the feature '%s' is not known",
+                 s ? s->value : "?");
+        if (near)
+            tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        else
+            tnb_diag_hint(tn_diags(ctx), "tenon show target gpu_generic lists the features");
+        return NULL;
+    }
+    return target;
+}
+
 static const tn_target_kind gpu_generic = {
     .base.size = sizeof(tn_target_kind),
     .base.name = "gpu_generic",
@@ -47,7 +150,12 @@ static const tn_target_kind gpu_generic = {
     .legalize = gpu_generic_legalize,
     .finalize = gpu_generic_finalize,
     .lower = gpu_generic_lower,
+#ifdef HAVE_SPIRV_HEADERS
+    .codegen = &gpu_generic_codegen,
+#endif
+    .probe = probe,
     .device = "gpu_generic",
+    .warp = warp,
 };
 static const tn_target_kind *const targets[] = {&gpu_generic};
 

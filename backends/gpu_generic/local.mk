@@ -7,8 +7,25 @@ backends_gpu_generic_gpu_generic_la_SOURCES = \
 	backends/gpu_generic/gpu_generic.h \
 	backends/gpu_generic/payload.h \
 	backends/gpu_generic/pipeline.c
+backends_gpu_generic_gpu_generic_la_CPPFLAGS = $(AM_CPPFLAGS) $(SPIRV_CPPFLAGS)
 backends_gpu_generic_gpu_generic_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-backends_gpu_generic_gpu_generic_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
+backends_gpu_generic_gpu_generic_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(SPIRV_TOOLS_LIBS)
+# Only with the numbers of SPIR-V.
+GPU_GENERIC_SPIRV_SOURCES = \
+	backends/gpu_generic/codegen.c \
+	backends/gpu_generic/disassembly.c \
+	backends/gpu_generic/disassembly.h \
+	backends/gpu_generic/spirv.c \
+	backends/gpu_generic/spirv.h \
+	backends/gpu_generic/spirv_call.c \
+	backends/gpu_generic/spirv_kernel.c \
+	backends/gpu_generic/spirv_kernel.h \
+	backends/gpu_generic/spirv_subgroup.c \
+	backends/gpu_generic/spirv_value.c
+if BUILD_SPIRV
+backends_gpu_generic_gpu_generic_la_SOURCES += $(GPU_GENERIC_SPIRV_SOURCES)
+endif
+EXTRA_DIST += $(GPU_GENERIC_SPIRV_SOURCES)
 
 # The device half.
 VULKAN_RT_SOURCES = \

@@ -19,10 +19,7 @@ const char *const gpu_generic_library_dispatch[] = {
 
 /* Tensor programs for everything else, fused and on threads. */
 const char *const gpu_generic_legalize[] = {
-    "@tensor_programs",
-    "DeadCodeElimination",
-    "@gpu_schedule",
-    NULL,
+    "@tensor_programs", "DeadCodeElimination", "FallbackKernels", "@gpu_schedule", NULL,
 };
 
 /* Memory, shapes and calls made explicit; then each launch a function of its own. */

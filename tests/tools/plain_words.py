@@ -97,7 +97,7 @@ refused("an input of no name", tenon("run", one, "-i", f"input={a3}"), "no input
 listed = tenon("list", "targets").stdout
 check("generates" not in next(line for line in listed.splitlines() if line.startswith("cpu ")), "targets that generate kernels are not marked")
 for line in listed.splitlines():
-    if line.startswith("gpu_generic "):
+    if line.startswith("cuda "):
         check("generates no kernels" in line, "those that generate none are")
 
 # ---- --verify takes the extents of the inputs ----

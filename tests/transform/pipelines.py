@@ -36,6 +36,8 @@ class Module:
         return (gv, lv4)
 """)
 GPUS = ("cuda", "gpu_generic", "opencl")
+GENERATES = [t for t in GPUS if any(line.startswith(t + " ") and "generates no kernels" not in line
+                                    for line in tenon("list", "targets").stdout.splitlines())]
 
 
 def passes(target, *more):
@@ -76,8 +78,8 @@ for target in GPUS:
           f"{target}: kernels are lowered, with barriers", r)
     check("gpu_cumsum" in text and "gpu_sort" in text, f"{target}: scans and sorts are dispatched")
     check("vm.builtin.match_shape" in text and "R.dataflow" not in text, f"{target}: the module is in VM form")
-    if target == "opencl":
-        ini = write("unscheduled.ini", "[pipeline opencl]\ndrop = ApplyDefaultSchedule\n")
+    if target in GENERATES:
+        ini = write("unscheduled.ini", f"[pipeline {target}]\ndrop = ApplyDefaultSchedule\n")
         r = tenon("compile", NET, "-t", target, "-o", path("no.tno"), "--config", ini)
         refused(f"{target}: a program without a schedule", r, "bound to threads", "rules")
     else:
