@@ -25,7 +25,6 @@ FINDERS = {
     "core/pass_run.c": "passes that options name",
     "core/registry.c": "entries by their names",
     "core/text": "the text form",
-    "kit/driver/metadata.c": "a batch is one unless a person says more, as their names of dimensions tell",
     "kit/driver/pipeline.c": "targets that settings name",
     "kit/driver/target.c": "kinds of targets that a module names",
     "kit/lower/fallback_kernels.c": "the target that an attribute names",

@@ -10,6 +10,7 @@
 
 #include "tenon/base/num.h"
 #include "tenon/core/eval.h"
+#include "tenon/core/text.h"
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
@@ -28,6 +29,7 @@ static const tnt_option options[] = {
     {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_MCPU("default: native"),
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
@@ -55,13 +57,6 @@ keep_kernels(tnr_vm *vm, tnr_kernel_time **best, uint32_t *n)
     memcpy(copy, t, *n * sizeof *copy);
     *best = copy;
     return true;
-}
-
-/* Milliseconds to the nanosecond, with a point in every locale. */
-static tnb_num_text
-ms(double seconds)
-{
-    return tnb_print_f64(floor(seconds * 1e9 + 0.5) / 1e6);
 }
 
 /* The run's results and what they are compared with. */
@@ -103,22 +98,79 @@ check_results(checked *c, const tnr_value *ret)
     return status == TNT_OK ? tnt_compare_results(c->s, c->a, results, names, n, false) : status;
 }
 
-static void
-print_json(const tnt_program *p, const double *t, uint32_t runs, double mean, bool compared,
-           const tnr_kernel_time *kernels, uint32_t n)
+/* What was measured with. */
+typedef struct used {
+    const tnr_variant *variant;
+    const char *mcpu;    /* NULL: the target has none */
+    uint32_t n_features; /* that it names besides */
+    bool native;
+    char device[512]; /* as its driver describes it */
+    int threads;
+} used;
+
+static used
+find_used(tnt_session *s, const tnt_program *p)
 {
-    printf("{\"runs\": %u, \"threads\": %d, \"min_ms\": %s, \"median_ms\": %s, \"mean_ms\": %s, "
-           "\"max_ms\": %s, \"compile_ms\": %s, \"compiler_ms\": %s, \"load_ms\": %s, "
-           "\"peak_bytes\": %llu, \"compared\": %s",
-           runs, tnr_runtime_threads(tnr_vm_runtime(p->vm)), ms(t[0]).s, ms(t[runs / 2]).s,
-           ms(mean).s, ms(t[runs - 1]).s, ms(p->compile_seconds).s,
-           ms(p->compiled.compiler_seconds).s, ms(p->load_seconds).s,
-           (unsigned long long)tnt_peak_memory(), compared ? "true" : "false");
+    used u = {.native = p->native,
+              .variant = tnr_artifact_variant(p->artifact, p->variant),
+              .threads = tnr_runtime_threads(tnr_vm_runtime(p->vm))};
+    tnr_device *dev = tnr_vm_device(p->vm);
+    const tn_node *target =
+        tn_value_from_json(s->ctx, u.variant->target, strlen(u.variant->target), NULL);
+    const tn_array *features = tn_as_array(tn_dict_get(target, "features"));
+    u.mcpu = tn_dict_str(target, "mcpu", NULL);
+    u.n_features = features ? features->items.n : 0;
+    if (tnr_device_driver(dev)->describe)
+        tnr_device_driver(dev)->describe(tnr_device_handle(dev), u.device, sizeof u.device);
+    return u;
+}
+
+static void
+print_used(const used *u)
+{
+    printf("target %s", u->variant->name);
+    if (u->mcpu)
+        printf(" (%s%s", u->native && u->n_features ? "native: " : "mcpu ", u->mcpu);
+    if (u->mcpu && u->n_features)
+        printf(" and %u features", u->n_features);
+    printf("%s, %d threads, device %s: %.100s\n", u->mcpu ? ")" : "", u->threads,
+           u->variant->device, u->device);
+}
+
+/* Milliseconds to the nanosecond. */
+static const tn_node *
+ms(tnt_session *s, double seconds)
+{
+    return tn_float_imm_of(s->ctx, TNB_F64, floor(seconds * 1e9 + 0.5) / 1e6);
+}
+
+static int
+print_json(tnt_session *s, const tnt_program *p, const double *t, uint32_t runs, double mean,
+           bool compared, const tnr_kernel_time *kernels, uint32_t n)
+{
+    tn_ctx *ctx = s->ctx;
+    used u = find_used(s, p);
+    tn_list features = {0}, list = {0};
+    for (uint32_t i = 0; i < u.variant->n_features; i++)
+        features = tn_list_append(ctx, features, tn_string(ctx, u.variant->features[i]));
+    const tn_node *d =
+        tn_dictv(ctx, "runs", tn_i64(ctx, runs), "threads", tn_i64(ctx, u.threads), "target",
+                 tn_string(ctx, u.variant->name), "device", tn_string(ctx, u.variant->device),
+                 "description", tn_string(ctx, u.device), "features", tn_array_of(ctx, features),
+                 "min_ms", ms(s, t[0]), "median_ms", ms(s, t[runs / 2]), "mean_ms", ms(s, mean),
+                 "max_ms", ms(s, t[runs - 1]), "compile_ms", ms(s, p->compile_seconds),
+                 "compiler_ms", ms(s, p->compiled.compiler_seconds), "load_ms",
+                 ms(s, p->load_seconds), "peak_bytes", tn_i64(ctx, (int64_t)tnt_peak_memory()),
+                 "compared", tn_bool(ctx, compared), NULL);
     for (uint32_t i = 0; i < n; i++)
-        printf("%s{\"name\": \"%s\", \"calls\": %llu, \"ms\": %s, \"bytes\": %llu}",
-               i ? ", " : ", \"kernels\": [", kernels[i].name, (unsigned long long)kernels[i].calls,
-               ms(kernels[i].seconds).s, (unsigned long long)kernels[i].bytes);
-    puts(n ? "]}" : "}");
+        list = tn_list_append(ctx, list,
+                              tn_dictv(ctx, "name", tn_string(ctx, kernels[i].name), "calls",
+                                       tn_i64(ctx, (int64_t)kernels[i].calls), "ms",
+                                       ms(s, kernels[i].seconds), "bytes",
+                                       tn_i64(ctx, (int64_t)kernels[i].bytes), NULL));
+    if (n)
+        d = tn_dict_set(ctx, d, "kernels", tn_array_of(ctx, list));
+    return tnt_print_json(d) ? TNT_OK : TNT_FAILED;
 }
 
 static int
@@ -177,18 +229,21 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
     double sum = 0;
     for (uint32_t i = 0; i < done; i++)
         sum += t[i];
-    if (tnt_has(a, "json"))
-        print_json(p, t, done, sum / done, tnt_has(a, "expect"), kernels, n_kernels);
-    else
+    if (tnt_has(a, "json")) {
+        status = print_json(c->s, p, t, done, sum / done, tnt_has(a, "expect"), kernels, n_kernels);
+    } else {
+        used u = find_used(c->s, p);
+        print_used(&u);
         printf("%u runs, %d threads: min %.3f ms, median %.3f ms, mean %.3f ms, max %.3f ms%s\n",
                done, tnr_runtime_threads(tnr_vm_runtime(p->vm)), 1e3 * t[0], 1e3 * t[done / 2],
                1e3 * sum / done, 1e3 * t[done - 1],
                tnt_has(a, "expect") ? "" : "; outputs not compared (no --expect)");
+    }
     if (tnt_has(a, "profile-kernels") && !tnt_has(a, "json"))
         tnt_print_kernels(kernels, n_kernels);
     free(kernels);
     free(t);
-    return TNT_OK;
+    return status;
 }
 
 static int

@@ -18,12 +18,10 @@ static const tnt_option options[] = {
      "(default: tno, an artifact)"},
     {"prefix", 0, TNT_VALUE, "NAME",
      "with --emit: first part of symbols and file names (default: the model's name)"},
-    {"mcpu", 0, TNT_VALUE, "CPU",
-     "processor to compile for; short for --set target.TARGET.mcpu=CPU"},
     {"mtriple", 0, TNT_VALUE, "TRIPLE",
-     "with --emit: machine to compile for (aarch64-linux-gnu); short for --set "
-     "target.TARGET.mtriple=TRIPLE"},
+     "with --emit: machine to compile for (aarch64-linux-gnu), in place of the target's mtriple"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_MCPU("default: as the target says"),
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
@@ -96,6 +94,23 @@ emit_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     return false;
 }
 
+/* Names that promise another format than what is written. */
+static bool
+is_other_format(const tnt_args *a, const char *out)
+{
+    static const char *const others[] = {".so",  ".a",    ".o",  ".c",   ".h",
+                                         ".exe", ".onnx", ".py", ".json"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (tnb_ends_with(out, others[i])) {
+            tnt_usage(a->command,
+                      "an artifact (.tno) is written, and '%s' would say it is something else "
+                      "(--emit writes C, objects or a static library)",
+                      out);
+            return true;
+        }
+    return false;
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
@@ -106,6 +121,8 @@ run(tnt_session *s, const tnt_args *a)
         out = tn_strf(s->ctx, "%.*s.tno",
                       (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
     }
+    if (!tnt_has(a, "emit") && is_other_format(a, out))
+        return TNT_USAGE;
     if (is_read_from(a, out))
         return TNT_FAILED;
     tnk_model model;
@@ -137,7 +154,7 @@ run(tnt_session *s, const tnt_args *a)
                 "total", 1e3 * all, 1e3 * (all - r.compiler_seconds), r.cache_hits, r.cache_misses);
         tnt_print_process(r.constant_bytes);
     }
-    fprintf(stderr, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
+    tnt_remark(a, "tenon: wrote %s (%.1f KiB)\n", out, (double)r.bytes / 1024);
     return verified ? TNT_OK : TNT_FAILED;
 }
 

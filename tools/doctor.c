@@ -85,11 +85,24 @@ choose(doctor *d)
         d->kinds[d->n] = t.kind->base.name;
         d->devices[d->n] = t.kind->device ? t.kind->device : t.kind->base.name;
         d->compilers[d->n++] = tn_dict_str(t.target->attrs, "cc", "");
-        if (t.kind->codegen)
-            say("ok", NULL, "target %s, served by %s", t.name, t.kind->base.name);
-        else
-            say("warning", NULL, "target %s: the backend %s generates no code", t.name,
-                t.kind->base.name);
+        const char *today = tnt_target_today(d->s, d->a, t.kind->base.name,
+                                             tn_dict_str(t.target->attrs, "cc", NULL));
+        say(today == tnt_runs_here ? "ok" : "warning", NULL, "target %s, served by %s: %s", t.name,
+            t.kind->base.name, today);
+    }
+}
+
+/* What the backends can do that are not of the chosen targets. */
+static void
+check_other_targets(doctor *d)
+{
+    uint32_t n;
+    const tnb_provided *p = tnb_plugins_provided(d->s->plugins, tn_arena(d->s->ctx), "target", &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_kind(d, p[i].name))
+            continue;
+        const char *today = tnt_target_today(d->s, d->a, p[i].name, NULL);
+        say(today == tnt_runs_here ? "ok" : "absent", NULL, "target %s: %s", p[i].name, today);
     }
 }
 
@@ -406,7 +419,8 @@ print_configuration(doctor *d)
         if (before)
             continue;
         say(v[i]->trusted ? "ok" : "warning",
-            v[i]->trusted ? NULL : "writable by others: its plugin folders and locks are ignored",
+            v[i]->trusted ? NULL
+                          : "owned by another user: its plugin folders and locks are ignored",
             "settings of %s: %u in effect", v[i]->file, values);
     }
 }
@@ -423,17 +437,21 @@ run(tnt_session *none, const tnt_args *a)
         p ? p->conf : "?");
     say("ok", NULL, "%u processors available", tnb_threads_default());
     fflush(stdout);
-    if (tnt_session_open(a, &s) != TNT_OK) {
+    uint32_t wrong;
+    int status = tnt_session_check(a, &s, &wrong);
+    if (status != TNT_OK || wrong)
         say("refused",
-            "correct the errors printed to standard error; tenon show config reads the settings "
+            "correct the errors printed to standard error; tenon check-config reads the settings "
             "alone",
-            "settings: invalid; no command works until they are corrected");
+            "settings: %u invalid", wrong ? wrong : 1);
+    if (status != TNT_OK) {
         tnt_session_close(&s);
-        return TNT_FAILED;
+        return status;
     }
-    doctor d = {.s = &s, .a = a, .ok = true};
+    doctor d = {.s = &s, .a = a, .ok = !wrong};
     print_configuration(&d);
     choose(&d);
+    check_other_targets(&d);
     check_plugins(&d);
     check_compiler(&d);
     check_libraries(&d);
@@ -450,10 +468,12 @@ const tnt_command tnt_command_doctor = {
     .operands = "",
     .summary = "check the installation and report what is missing",
     .details =
-        "Prints a line for each component: version and folders, settings, plugins, the C compiler, "
-        "driver libraries, devices, the kernel cache. Below a missing component stands the command "
-        "that installs it (Debian packages). Exit status 1: something that a chosen target needs "
-        "is 'missing' or 'refused'; what only other targets need is 'absent'.",
+        "Prints a line for each component: version and folders, settings, what each target can do "
+        "here, plugins, the C compiler, driver libraries, devices, the kernel cache. Below a "
+        "missing "
+        "component stands the command that installs it (Debian packages). Exit status 1: a setting "
+        "is invalid (tenon check-config), or something that a chosen target needs is 'missing' or "
+        "'refused'; what only other targets need is 'absent'.",
     .options = options,
     .max_operands = 0,
     .bare = true,

@@ -4,8 +4,8 @@
 #include "tool.h"
 
 static const tnt_option options[] = {{"man", 0, TNT_FLAG, NULL, "print a manual page (roff)"},
-                                     {"completion", 0, TNT_FLAG, NULL,
-                                      "print the completion script for bash"},
+                                     {"completion", 0, TNT_VALUE, "SHELL",
+                                      "print the completion script for bash, zsh or fish"},
                                      {0}};
 
 static int
@@ -18,9 +18,13 @@ run(tnt_session *s, const tnt_args *a)
             c = tnt_commands[i];
     if (a->n_operands && !c)
         return tnt_usage(a->command, "unknown subcommand '%s'", a->operands[0]);
-    if (tnt_has(a, "completion"))
-        tnt_print_completion(stdout);
-    else if (tnt_has(a, "man"))
+    const char *shell = tnt_value(a, "completion", NULL);
+    if (shell && !tnt_print_completion(stdout, shell))
+        return tnt_usage(a->command, "no completion for '%s'; there is one for bash, zsh and fish",
+                         shell);
+    if (shell)
+        return TNT_OK;
+    if (tnt_has(a, "man"))
         tnt_print_manual(c, stdout);
     else
         tnt_print_help(c);

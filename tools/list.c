@@ -5,11 +5,47 @@
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/lists.h"
 
-static const tnt_option options[] = {{"why", 0, TNT_FLAG, NULL,
-                                      "plugins: every candidate, used or not, and the reason"},
-                                     {"json", 0, TNT_FLAG, NULL,
-                                      "ops: the operators' schemas as a JSON array"},
-                                     {0}};
+static const tnt_option options[] = {
+    {"why", 0, TNT_FLAG, NULL, "plugins: every candidate, used or not, and the reason"},
+    {"json", 0, TNT_FLAG, NULL,
+     "print a JSON array of objects; of operators with their schemas, of plugins every candidate"},
+    {"names", 0, TNT_FLAG, NULL, "print the names only, one a line"},
+    {0}};
+
+/* A list being printed: rows as text, names only, or objects of one JSON array. */
+typedef struct listing {
+    tnt_session *s;
+    const tnt_args *a;
+    bool json, names;
+    tn_list rows;
+} listing;
+
+static const tn_node *
+text(const listing *l, const char *t)
+{
+    return tn_string(l->s->ctx, t ? t : "");
+}
+
+/* One row: `object` has at least the key "name"; `fmt` is it as text. */
+static void
+row(listing *l, const tn_node *object, const char *fmt, ...) TNB_PRINTF(3, 4);
+static void
+row(listing *l, const tn_node *object, const char *fmt, ...)
+{
+    va_list ap;
+    if (l->json) {
+        l->rows = tn_list_append(l->s->ctx, l->rows, object);
+        return;
+    }
+    if (l->names) {
+        puts(tn_dict_str(object, "name", ""));
+        return;
+    }
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    puts("");
+}
 
 /* What two usable plugins promise, with the setting that decides. */
 static void
@@ -37,159 +73,246 @@ print_clashes(tnt_session *s, const tnb_plugin *p)
     }
 }
 
-static int
-list_plugins(tnt_session *s, bool why)
+static const char *const states[] = {"ready", "loaded", "hidden", "blocked", "refused"};
+
+static const tn_node *
+plugin_object(const listing *l, const tnb_plugin *p)
 {
-    static const char *const states[] = {"ready", "loaded", "hidden", "blocked", "refused"};
-    for (uint32_t i = 0; why && i < tnb_plugins_count(s->plugins); i++)
-        (void)tnb_plugins_examine(s->plugins, tnb_plugins_get(s->plugins, i), NULL);
-    for (uint32_t i = 0; i < tnb_plugins_count(s->plugins); i++) {
-        const tnb_plugin *p = tnb_plugins_get(s->plugins, i);
-        if (!why && p->state > TNB_PLUGIN_LOADED)
+    tn_list provides = {0};
+    for (uint32_t i = 0; i < p->n_provides; i++)
+        provides = tn_list_append(l->s->ctx, provides, text(l, p->provides[i]));
+    return tn_dictv(l->s->ctx, "name", text(l, p->name), "version", text(l, p->version), "kind",
+                    text(l, p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler"), "licence",
+                    text(l, p->licence), "summary", text(l, p->summary), "state",
+                    text(l, states[p->state]), "why", text(l, p->why), "hint", text(l, p->cure),
+                    "module", text(l, p->module), "provides", tn_array_of(l->s->ctx, provides),
+                    NULL);
+}
+
+static void
+list_plugins(listing *l)
+{
+    tnb_plugins *all = l->s->plugins;
+    bool why = tnt_has(l->a, "why"), every = why || l->json;
+    for (uint32_t i = 0; every && i < tnb_plugins_count(all); i++)
+        (void)tnb_plugins_examine(all, tnb_plugins_get(all, i), NULL);
+    for (uint32_t i = 0; i < tnb_plugins_count(all); i++) {
+        const tnb_plugin *p = tnb_plugins_get(all, i);
+        if (!every && p->state > TNB_PLUGIN_LOADED)
             continue;
-        printf("%-12s %-8s %-9s %s\n", p->name, p->version,
-               p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler", p->summary);
-        if (!why)
+        row(l, plugin_object(l, p), "%-12s %-8s %-9s %s", p->name, p->version,
+            p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler", p->summary);
+        if (!why || l->json || l->names)
             continue;
         printf("    %s: %s\n    module %s\n", states[p->state], p->why, p->module);
         if (*p->cure)
             printf("    hint: %s\n", p->cure);
         if (p->state <= TNB_PLUGIN_LOADED)
-            print_clashes(s, p);
+            print_clashes(l->s, p);
     }
-    return TNT_OK;
 }
 
-static int
-list_provided(tnt_session *s, const char *kind)
+static void
+name_and_plugin(listing *l, const char *name, const char *plugin)
+{
+    row(l, tn_dictv(l->s->ctx, "name", text(l, name), "plugin", text(l, plugin), NULL), "%-36s %s",
+        name, plugin);
+}
+
+static void
+list_provided(listing *l, const char *kind)
 {
     uint32_t n;
-    const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), kind, &n);
+    const tnb_provided *p = tnb_plugins_provided(l->s->plugins, tn_arena(l->s->ctx), kind, &n);
     for (uint32_t i = 0; i < n; i++)
-        printf("%-36s %s\n", p[i].name, p[i].plugin->name);
-    return TNT_OK;
+        name_and_plugin(l, p[i].name, p[i].plugin->name);
 }
 
-static int
-list_ops(tnt_session *s)
+static void
+list_ops(listing *l)
 {
     for (uint32_t i = 0; i < tn_n_structural_ops; i++)
-        printf("%-36s %s\n", tn_structural_ops[i].base.name, "core");
-    return list_provided(s, "op");
+        name_and_plugin(l, tn_structural_ops[i].base.name, "core");
+    list_provided(l, "op");
 }
 
-/* What to know of a kind before a model is compiled for it; "" for most. */
-static const char *
-kind_note(tnt_session *s, const char *kind)
+/* `section`: whether a [target NAME] made it. */
+static void
+target_row(listing *l, const char *name, const char *kind, bool section)
 {
+    tnt_session *s = l->s;
+    const tnb_plugin *p = tnb_plugins_find(s->plugins, "target", kind, NULL);
     const tn_target_kind *k = tn_find_target(s->registry, kind, NULL);
-    if (!k)
-        return ", provided by no plugin";
-    return k->codegen && k->codegen->build ? "" : ", generates no kernels";
+    const char *plugin = p ? p->name : k ? k->base.name : "";
+    const char *today =
+        l->names ? ""
+                 : tnt_target_today(s, l->a, kind,
+                                    section ? tnb_conf_text(s->conf, "target", name, "cc") : NULL);
+    row(l,
+        tn_dictv(s->ctx, "name", text(l, name), "kind", text(l, kind), "plugin", text(l, plugin),
+                 "today", text(l, today), NULL),
+        "%-20s kind %s%s%s%s, %s", name, kind, *plugin && !section ? " (plugin " : "",
+        section ? "" : plugin, *plugin && !section ? ")" : "", today);
 }
 
-static int
-list_targets(tnt_session *s)
+static void
+list_targets(listing *l)
 {
+    tnt_session *s = l->s;
     uint32_t n;
     const char **names = tnb_conf_names(s->conf, tn_arena(s->ctx), "target", &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *kind = tnb_conf_text(s->conf, "target", names[i], "kind");
-        kind = kind ? kind : names[i];
-        printf("%-20s kind %s%s\n", names[i], kind, kind_note(s, kind));
+        target_row(l, names[i], kind ? kind : names[i], true);
     }
     uint32_t m;
     const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "target", &m);
     for (uint32_t i = 0; i < m; i++)
         if (!tnb_conf_has(s->conf, "target", p[i].name))
-            printf("%-20s kind %s (plugin %s)%s\n", p[i].name, p[i].name, p[i].plugin->name,
-                   kind_note(s, p[i].name));
-    return TNT_OK;
+            target_row(l, p[i].name, p[i].name, false);
+}
+
+static void
+list_profiles(listing *l)
+{
+    tnt_session *s = l->s;
+    uint32_t n, m;
+    const char **names = tnb_conf_names(s->conf, tn_arena(s->ctx), "profile", &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tnb_conf_value **v =
+            tnb_conf_section_values(s->conf, tn_arena(s->ctx), "profile", names[i], &m);
+        row(l,
+            tn_dictv(s->ctx, "name", text(l, names[i]), "file", text(l, m ? v[0]->file : ""), NULL),
+            "%-20s %s", names[i], m ? v[0]->file : "");
+    }
 }
 
 /* Names as pass lists write them. */
-static int
-list_lists(void)
+static void
+list_lists(listing *l)
 {
-#define SHOW_LIST(name, passes, doc) printf("@%-18s %s\n    %s\n", name, doc, passes);
+#define SHOW_LIST(list, passes, doc)                                                  \
+    row(l,                                                                            \
+        tn_dictv(l->s->ctx, "name", text(l, "@" list), "doc", text(l, doc), "passes", \
+                 text(l, passes), NULL),                                              \
+        "@%-18s %s\n    %s", list, doc, passes);
     TNK_PASS_LISTS(SHOW_LIST)
 #undef SHOW_LIST
-    return TNT_OK;
 }
 
-/* The devices of a driver, each with what it can or why it cannot be used. */
+/* A device of a driver, with what it can or why it cannot be used. */
+static const tn_node *
+device_object(listing *l, tnr_runtime *rt, const tnr_driver *d, int id)
+{
+    tnr_device *dev;
+    tnb_err err = {0};
+    char what[512] = "";
+    bool usable = tnr_device_open(rt, d->base.name, id, &dev, &err) == TNB_OK;
+    if (usable)
+        d->describe(tnr_device_handle(dev), what, sizeof what);
+    return tn_dictv(l->s->ctx, "id", tn_i64(l->s->ctx, id), "usable", tn_bool(l->s->ctx, usable),
+                    usable ? "description" : "why", text(l, usable ? what : err.message), "hint",
+                    text(l, err.hint), NULL);
+}
+
 static void
-list_driver(tnr_runtime *rt, const tnr_driver *d)
+print_device(const tn_node *dev, int id)
+{
+    const char *what = tn_dict_str(dev, "description", NULL), *hint = tn_dict_str(dev, "hint", "");
+    if (what)
+        printf("    %d: %s\n", id, what);
+    else
+        printf("    %d: not usable: %s\n", id, tn_dict_str(dev, "why", ""));
+    if (!what && *hint)
+        printf("       %s\n", hint);
+}
+
+static void
+list_driver(listing *l, tnr_runtime *rt, const tnr_driver *d)
 {
     int n = 0;
     tnb_err err = {0};
-    if (d->count(d->self, &n, &err) != TNB_OK || n == 0) {
-        printf("    none: %s\n", err.message[0] ? err.message : "no device found");
-        if (err.hint[0])
-            printf("          %s\n", err.hint);
-    }
-    for (int id = 0; id < n; id++) {
-        tnr_device *dev;
-        char text[512] = "";
-        if (tnr_device_open(rt, d->base.name, id, &dev, &err) == TNB_OK) {
-            d->describe(tnr_device_handle(dev), text, sizeof text);
-            printf("    %d: %s\n", id, text);
-        } else {
-            printf("    %d: not usable: %s\n", id, err.message);
-            if (err.hint[0])
-                printf("       %s\n", err.hint);
-        }
-    }
+    tn_list devices = {0};
+    const char *doc = d->base.doc ? d->base.doc : "", *why = "";
+    if (!l->names && (d->count(d->self, &n, &err) != TNB_OK || n == 0))
+        why = err.message[0] ? err.message : "no device found";
+    for (int id = 0; id < n; id++)
+        devices = tn_list_append(l->s->ctx, devices, device_object(l, rt, d, id));
+    row(l,
+        tn_dictv(l->s->ctx, "name", text(l, d->base.name), "doc", text(l, doc), "devices",
+                 tn_array_of(l->s->ctx, devices), "why", text(l, why), "hint", text(l, err.hint),
+                 NULL),
+        "%-12s %s", d->base.name, doc);
+    if (l->json || l->names)
+        return;
+    if (*why)
+        printf("    none: %s\n", why);
+    if (*why && err.hint[0])
+        printf("          %s\n", err.hint);
+    for (uint32_t id = 0; id < devices.n; id++)
+        print_device(devices.at[id], (int)id);
 }
 
-static int
-list_devices(tnt_session *s, const tnt_args *a)
+static bool
+list_devices(listing *l)
 {
-    tnr_runtime *rt = tnt_runtime(s, a);
+    tnr_runtime *rt = tnt_runtime(l->s, l->a);
     if (!rt)
-        return TNT_FAILED;
+        return false;
     tnr_load_drivers(rt);
     const tnr_driver *d;
-    for (uint32_t i = 0; (d = tnr_driver_at(rt, i)); i++) {
-        printf("%-12s %s\n", d->base.name, d->base.doc ? d->base.doc : "");
-        list_driver(rt, d);
-    }
-    return TNT_OK;
+    for (uint32_t i = 0; (d = tnr_driver_at(rt, i)); i++)
+        list_driver(l, rt, d);
+    return true;
 }
 
 static int
 run(tnt_session *s, const tnt_args *a)
 {
     const char *what = a->operands[0];
+    listing l = {.s = s, .a = a, .json = tnt_has(a, "json"), .names = tnt_has(a, "names")};
+    if (tnt_has(a, "why") && strcmp(what, "plugins") != 0)
+        return tnt_usage(a->command, "option '--why' is for 'list plugins'");
+    if (l.json && l.names)
+        return tnt_usage(a->command, "one of '--json' and '--names'");
     if (strcmp(what, "plugins") == 0)
-        return list_plugins(s, tnt_has(a, "why"));
-    if (strcmp(what, "passes") == 0)
-        return list_provided(s, "pass");
-    if (strcmp(what, "ops") == 0)
-        return tnt_has(a, "json") ? tnt_list_ops_json(s) : list_ops(s);
-    if (strcmp(what, "targets") == 0)
-        return list_targets(s);
-    if (strcmp(what, "devices") == 0)
-        return list_devices(s, a);
-    if (strcmp(what, "importers") == 0)
-        return list_provided(s, "importer");
-    if (strcmp(what, "rules") == 0)
-        return list_provided(s, "rule");
-    if (strcmp(what, "lists") == 0)
-        return list_lists();
-    return tnt_usage(a->command, "cannot list '%s'", what);
+        list_plugins(&l);
+    else if (strcmp(what, "passes") == 0)
+        list_provided(&l, "pass");
+    else if (strcmp(what, "ops") == 0 && l.json)
+        return tnt_list_ops_json(s);
+    else if (strcmp(what, "ops") == 0)
+        list_ops(&l);
+    else if (strcmp(what, "targets") == 0)
+        list_targets(&l);
+    else if (strcmp(what, "devices") == 0 && !list_devices(&l))
+        return TNT_FAILED;
+    else if (strcmp(what, "importers") == 0)
+        list_provided(&l, "importer");
+    else if (strcmp(what, "rules") == 0)
+        list_provided(&l, "rule");
+    else if (strcmp(what, "profiles") == 0)
+        list_profiles(&l);
+    else if (strcmp(what, "lists") == 0)
+        list_lists(&l);
+    else if (strcmp(what, "devices") != 0)
+        return tnt_usage(a->command, "cannot list '%s'", what);
+    return !l.json || tnt_print_json(tn_array_of(s->ctx, l.rows)) ? TNT_OK : TNT_FAILED;
 }
 
 const tnt_command tnt_command_list = {
     .name = "list",
-    .operands = "plugins|passes|lists|rules|ops|targets|devices|importers",
+    .operands = "plugins|passes|lists|rules|ops|targets|profiles|devices|importers",
     .summary = "list what is installed",
+    .details = "`list targets` says what each target can do today: whether its backend generates "
+               "kernels, and whether there is a device here that runs them.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
     .examples =
         (const char *const[]){"tenon list plugins --why",
-                              "every candidate, used or not, and the reason", "tenon list devices",
+                              "every candidate, used or not, and the reason", "tenon list targets",
+                              "what can be compiled for, and what runs here", "tenon list devices",
                               "the devices, and why some cannot be used", NULL},
     .run = run,
 };

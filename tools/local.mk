@@ -3,10 +3,13 @@ bin_PROGRAMS += tools/tenon
 tools_tenon_SOURCES = \
 	tools/bench.c \
 	tools/check_plugin.c \
+	tools/check_config.c \
 	tools/compile.c \
+	tools/completion.c \
 	tools/diff.c \
 	tools/doctor.c \
 	tools/help.c \
+	tools/inputs.c \
 	tools/list.c \
 	tools/main.c \
 	tools/new_plugin.c \
@@ -23,6 +26,7 @@ tools_tenon_SOURCES = \
 	tools/show.c \
 	tools/show_op.c \
 	tools/show_pages.c \
+	tools/targets.c \
 	tools/tool.h \
 	tools/tune.c \
 	tools/tune.h \
@@ -41,19 +45,26 @@ tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
 	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
 
 # Manual pages and shell completion come from the tables of options: made by the program itself.
-TENON_COMMANDS = bench check check-plugin compile diff doctor help list new-plugin onnx-test opt run show tune
+TENON_COMMANDS = bench check check-config check-plugin compile diff doctor help list new-plugin onnx-test opt run show tune
 TENON_MANUALS = tools/man/tenon.1 $(TENON_COMMANDS:%=tools/man/tenon-%.1)
 man1_MANS = $(TENON_MANUALS)
 completiondir = $(datadir)/bash-completion/completions
 completion_DATA = tools/completion/tenon
-CLEANFILES += $(TENON_MANUALS) tools/completion/tenon
+zshcompletiondir = $(datadir)/zsh/site-functions
+zshcompletion_DATA = tools/completion/_tenon
+fishcompletiondir = $(datadir)/fish/vendor_completions.d
+fishcompletion_DATA = tools/completion/tenon.fish
+TENON_COMPLETIONS = $(completion_DATA) $(zshcompletion_DATA) $(fishcompletion_DATA)
+CLEANFILES += $(TENON_MANUALS) $(TENON_COMPLETIONS)
 
 $(TENON_MANUALS): tools/tenon$(EXEEXT)
 	$(AM_V_GEN)$(MKDIR_P) tools/man; \
 	case $@ in \
-	*/tenon.1) tools/tenon$(EXEEXT) help --man > $@.tmp ;; \
+	*/tenon.1) TENON_SYSCONFDIR='$(confdir)' TENON_DATADIR='$(tenondatadir)' tools/tenon$(EXEEXT) help --man > $@.tmp ;; \
 	*) tools/tenon$(EXEEXT) help `basename $@ .1 | $(SED) 's/^tenon-//'` --man > $@.tmp ;; \
 	esac && mv $@.tmp $@
 
-tools/completion/tenon: tools/tenon$(EXEEXT)
-	$(AM_V_GEN)$(MKDIR_P) tools/completion; tools/tenon$(EXEEXT) help --completion > $@.tmp && mv $@.tmp $@
+$(TENON_COMPLETIONS): tools/tenon$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) tools/completion; \
+	case $@ in */_tenon) shell=zsh ;; *.fish) shell=fish ;; *) shell=bash ;; esac; \
+	tools/tenon$(EXEEXT) help --completion $$shell > $@.tmp && mv $@.tmp $@

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon opt: runs passes over a TVMScript module. tenon check: reads and verifies one. */
+/* tenon opt: runs passes over a model or a TVMScript module. tenon check: reads and verifies one. */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -46,16 +46,31 @@ print_timing(const tn_pass_list *list, const double *seconds, const bool *change
     }
 }
 
+/* A module as text under whatever name, or a model that an importer knows. False after messages. */
+static bool
+read_input(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
+{
+    bool text =
+        !tnb_ends_with(path, ".py") && !tnt_is_artifact(path) && !tnk_find_importer(s->ctx, path);
+    tnb_diags_clear(tn_diags(s->ctx));
+    if (!text || tnt_has(a, "dim") || tnt_has(a, "bind"))
+        return tnt_import(s, a, path, out);
+    memset(out, 0, sizeof *out);
+    return (out->module = tnt_read(s, path)) != NULL;
+}
+
 static int
 run_opt(tnt_session *s, const tnt_args *a)
 {
-    const char *list_text = tnt_value(a, "passes", NULL);
+    const char *list_text = tnt_value(a, "passes", tnt_has(a, "target") ? "@pipeline" : NULL);
     if (!list_text)
-        return tnt_usage(a->command, "no passes given: add -p LIST");
-    const tn_module *m = tnt_read(s, a->operands[0]);
+        return tnt_usage(a->command, "no passes given: add -p LIST, or -t TARGET for all passes of "
+                                     "a target");
+    tnk_model model;
     tnk_compile_options opt;
-    if (!m || !tnt_compile_options(s, a, &opt))
+    if (!read_input(s, a, a->operands[0], &model) || !tnt_compile_options(s, a, &opt))
         return tnt_failure();
+    const tn_module *m = model.module;
     tnk_target target = {0};
     if (tnt_has(a, "target") && !tnk_target_find(s->ctx, s->conf, opt.targets[0], &target)) {
         tnt_report(s);
@@ -65,9 +80,10 @@ run_opt(tnt_session *s, const tnt_args *a)
     int64_t level;
     if (!tnt_int(a, "opt-level", 2, 0, 4, &level))
         return TNT_USAGE;
+    const char *profile = opt.profile ? opt.profile : model.profile;
     tnk_pipeline pipeline;
     if (!tn_pass_list_parse(s->ctx, list_text, "-p", &list) ||
-        (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, NULL, &pipeline)) ||
+        (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, profile, &pipeline)) ||
         !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list) ||
         !tnk_pass_list_configure(s->ctx, s->conf, &list) ||
         !tnk_check_config(s->ctx, opt.config, &list)) {
@@ -158,8 +174,8 @@ static const tnt_option opt_options[] = {
 
 const tnt_command tnt_command_opt = {
     .name = "opt",
-    .operands = "IN.py",
-    .summary = "run passes over a TVMScript module",
+    .operands = "IN.py|MODEL",
+    .summary = "run passes over a module or model",
     .details =
         "Prints the resulting module. A reproducer written by a failed compilation is such "
         "a module, with its remaining "
@@ -189,6 +205,7 @@ const tnt_command tnt_command_opt = {
             "tenon opt model.py -t cpu -p @legalize --verify -o after.py",
             "a phase of a target's pipeline, checked by running the module before and after each "
             "pass",
+            "tenon opt model.onnx -t cuda -o after.py", "the whole pipeline of a target",
             "tenon opt model.py -p LegalizeOps,FuseOps{fuse_opt_level=0} --timing",
             "two passes, with their times", NULL},
     .run = run_opt,

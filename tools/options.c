@@ -3,8 +3,10 @@
 #include "config.h"
 #include "tool.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "tenon/base/file.h"
 #include "tenon/base/num.h"
 
 const tnt_option tnt_common_options[] = {
@@ -18,6 +20,7 @@ const tnt_option tnt_common_options[] = {
      "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, "
      "print=PASS"},
     {"log", 0, TNT_VALUE, "LEVEL", "error, warn, info or debug"},
+    {"quiet", 'q', TNT_FLAG, NULL, "no progress bar and no remarks: results, warnings and errors"},
     {"help", 'h', TNT_FLAG, NULL, "show this help"},
     {0}};
 
@@ -60,6 +63,17 @@ tnt_usage(const tnt_command *c, const char *fmt, ...)
     fprintf(stderr, "\n  hint: usage: tenon %s [options]%s%s; tenon %s --help\n", c->name,
             *c->operands ? " " : "", c->operands, c->name);
     return TNT_USAGE;
+}
+
+void
+tnt_remark(const tnt_args *a, const char *fmt, ...)
+{
+    va_list ap;
+    if (tnt_has(a, "quiet"))
+        return;
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
 }
 
 static int
@@ -216,6 +230,20 @@ tnt_values(const tnt_args *a, const char *name, uint32_t *n)
     return out;
 }
 
+/* "64", and as large ones are written: "1e9", "2.5e6". */
+static bool
+read_whole(const char *text, int64_t *out)
+{
+    double f;
+    size_t n = strlen(text);
+    if (tnb_read_i64(text, n, out))
+        return true;
+    if (!strpbrk(text, "eE") || !tnb_read_f64(text, n, &f) || !(fabs(f) <= 0x1p53) || f != floor(f))
+        return false;
+    *out = (int64_t)f;
+    return true;
+}
+
 bool
 tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi,
         int64_t *out)
@@ -224,7 +252,7 @@ tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int6
     *out = otherwise;
     if (!v)
         return true;
-    if (tnb_read_i64(v, strlen(v), out) && *out >= lo && *out <= hi)
+    if (read_whole(v, out) && *out >= lo && *out <= hi)
         return true;
     tnt_usage(a->command, "option '--%s': expected an integer from %lld to %lld, found '%s'", name,
               (long long)lo, (long long)hi, v);
@@ -244,10 +272,20 @@ tnt_float(const tnt_args *a, const char *name, double otherwise, double *out)
 
 /* ---- help ---- */
 
+/* Whether a command has an option of its own under the name of a common one. */
+static bool
+is_hidden(const tnt_command *c, const tnt_option *o)
+{
+    return c && find_in(c->options, o->name, strlen(o->name), 0);
+}
+
+/* Those that `c` has itself are left out; NULL: all. */
 static void
-print_options(const tnt_option *o)
+print_options(const tnt_option *o, const tnt_command *c)
 {
     for (; o && o->name; o++) {
+        if (is_hidden(c, o))
+            continue;
         char left[64];
         char letter[8] = "    ";
         if (o->letter)
@@ -276,10 +314,10 @@ tnt_print_help(const tnt_command *c)
         printf("\n%s\n", c->details);
     if (c->options && c->options->name) {
         puts("\nOptions:");
-        print_options(c->options);
+        print_options(c->options, NULL);
     }
     puts("\nCommon options:");
-    print_options(tnt_common_options);
+    print_options(tnt_common_options, c);
     if (c->examples)
         puts("\nExamples:");
     for (const char *const *e = c->examples; e && e[0]; e += 2)
@@ -308,9 +346,11 @@ roff(FILE *out, const char *s)
 }
 
 static void
-roff_options(FILE *out, const tnt_option *o)
+roff_options(FILE *out, const tnt_option *o, const tnt_command *c)
 {
     for (; o && o->name; o++) {
+        if (is_hidden(c, o))
+            continue;
         fputs(".TP\n", out);
         if (o->letter)
             fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
@@ -330,9 +370,6 @@ roff_options(FILE *out, const tnt_option *o)
 
 /* Of the page tenon(1): name, what it is, ..., NULL. */
 static const char *const files[] = {
-    "SYSCONFDIR/tenon/tenon.ini, targets/*.ini, profiles/*.ini, conf.d/*.ini",
-    "The site's settings; DATADIR/tenon holds those of packages. `tenon show config` names every "
-    "file that is read.",
     "$XDG_CONFIG_HOME/tenon/tenon.ini",
     "The user's settings (without the variable: ~/.config).",
     "$XDG_CACHE_HOME/tenon",
@@ -362,17 +399,40 @@ static const char *const environment[] = {
     NULL};
 
 static void
+roff_term(FILE *out, const char *term, const char *what)
+{
+    fputs(".TP\n", out);
+    roff(out, term);
+    fputs("\n", out);
+    roff(out, what);
+    fputs("\n", out);
+}
+
+static void
 roff_terms(FILE *out, const char *title, const char *const *t)
 {
-    fprintf(out, ".SH %s\n", title);
-    for (; t[0]; t += 2) {
-        fputs(".TP\n", out);
-        roff(out, t[0]);
-        fputs("\n", out);
-        roff(out, t[1]);
-        fputs("\n", out);
-    }
+    if (title)
+        fprintf(out, ".SH %s\n", title);
+    for (; t[0]; t += 2)
+        roff_term(out, t[0], t[1]);
     fputs(".PP\n", out);
+}
+
+/* The site's folders are where this program finds them. */
+static void
+roff_files(FILE *out)
+{
+    const tnb_places *p = tnb_places_get();
+    char term[4096], what[4096];
+    snprintf(term, sizeof term, "%s/tenon.ini, targets/*.ini, profiles/*.ini, conf.d/*.ini",
+             p ? p->conf : "?");
+    snprintf(what, sizeof what,
+             "The site's settings; %s holds those of packages. `tenon show config` names every "
+             "file that counts.",
+             p ? p->data : "?");
+    fputs(".SH FILES\n", out);
+    roff_term(out, term, what);
+    roff_terms(out, NULL, files);
 }
 
 void
@@ -389,7 +449,7 @@ tnt_print_manual(const tnt_command *c, FILE *out)
             roff(out, tnt_commands[i]->summary);
             fputs("\n", out);
         }
-        roff_terms(out, "FILES", files);
+        roff_files(out);
         roff_terms(out, "ENVIRONMENT", environment);
         fputs("A process with more rights than its user (set\\-user\\-ID) ignores all of "
               "them.\n.SH EXIT STATUS\n0: success (with a comparison: equal); 1: failure or "
@@ -412,10 +472,10 @@ tnt_print_manual(const tnt_command *c, FILE *out)
     fputs(c->details ? "\n" : ".\n", out);
     if (c->options && c->options->name) {
         fputs(".SH OPTIONS\n", out);
-        roff_options(out, c->options);
+        roff_options(out, c->options, NULL);
     }
     fputs(".SH COMMON OPTIONS\n", out);
-    roff_options(out, tnt_common_options);
+    roff_options(out, tnt_common_options, c);
     if (c->examples)
         fputs(".SH EXAMPLES\n", out);
     for (const char *const *e = c->examples; e && e[0]; e += 2) {
@@ -428,39 +488,5 @@ tnt_print_manual(const tnt_command *c, FILE *out)
     fputs(".SH EXIT STATUS\n0: success (with a comparison: equal); 1: failure or difference; 2: "
           "wrong usage.\n"
           ".SH SEE ALSO\n\\fBtenon\\fR(1)\n",
-          out);
-}
-
-/* ---- completion ---- */
-
-static void
-completion_words(FILE *out, const tnt_option *o)
-{
-    for (; o && o->name; o++)
-        fprintf(out, " --%s", o->name);
-}
-
-void
-tnt_print_completion(FILE *out)
-{
-    fputs(
-        "# bash completion for tenon\n_tenon()\n{\n    local cur=${COMP_WORDS[COMP_CWORD]} words\n"
-        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version",
-        out);
-    for (int i = 0; tnt_commands[i]; i++)
-        fprintf(out, " %s", tnt_commands[i]->name);
-    fputs("\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]} in\n", out);
-    for (int i = 0; tnt_commands[i]; i++) {
-        fprintf(out, "        %s) words=\"", tnt_commands[i]->name);
-        completion_words(out, tnt_commands[i]->options);
-        completion_words(out, tnt_common_options);
-        fputs("\" ;;\n", out);
-    }
-    fputs("        esac\n    else\n        case ${COMP_WORDS[1]} in\n"
-          "        list) words=\"plugins passes rules ops targets devices importers\" ;;\n"
-          "        show) words=\"plugin pass rule op target pipeline config kernel model ops "
-          "passes targets devices settings\" ;;\n"
-          "        *) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n        esac\n    fi\n"
-          "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _tenon tenon\n",
           out);
 }

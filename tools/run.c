@@ -29,6 +29,7 @@ static const tnt_option options[] = {
      "refuse kernels that run as machine code on the host: cpu, and opencl on a CPU device"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_MCPU("default: native"),
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
@@ -120,8 +121,8 @@ print_result(const char *name, const tn_data *d, const void *bytes)
 }
 
 static bool
-save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const tn_data *d,
-            const void *bytes)
+save_result(tnt_session *s, const tnt_args *a, const char *dir, uint32_t i, const char *name,
+            const tn_data *d, const void *bytes)
 {
     tnb_err err = {0};
     char *safe = tnb_strdup(tn_arena(s->ctx), name);
@@ -129,11 +130,16 @@ save_result(tnt_session *s, const char *dir, uint32_t i, const char *name, const
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *c))
             *c = '_';
     const char *path = tn_strf(s->ctx, "%s/%u-%s.npy", dir, i, safe);
-    if (tnb_make_dirs(dir, 0777, &err) == TNB_OK &&
-        tnb_npy_write(path, d->dtype, d->ndim, d->shape, bytes, &err) == TNB_OK)
-        return true;
-    tnt_complain(&err);
-    return false;
+    if (tnb_make_dirs(dir, 0777, &err) != TNB_OK ||
+        tnb_npy_write(path, d->dtype, d->ndim, d->shape, bytes, &err) != TNB_OK) {
+        tnt_complain(&err);
+        return false;
+    }
+    tnt_remark(a, "tenon: wrote %s (%s[", path, tnb_dtype_print(d->dtype).s);
+    for (int32_t k = 0; k < d->ndim; k++)
+        tnt_remark(a, "%s%lld", k ? ", " : "", (long long)d->shape[k]);
+    tnt_remark(a, "])\n");
+    return true;
 }
 
 /* ---- the command ---- */
@@ -151,7 +157,7 @@ show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const 
     for (uint32_t i = 0; i < n; i++) {
         const tn_data *d = ((const tn_constant *)results[i])->data;
         const void *bytes = tn_data_get(s->ctx, d);
-        if (dir && !save_result(s, dir, i, names[i], d, bytes))
+        if (dir && !save_result(s, a, dir, i, names[i], d, bytes))
             return TNT_FAILED;
         if (!dir && !compare)
             print_result(names[i], d, bytes);

@@ -15,6 +15,7 @@
 #include "tenon/base/num.h"
 #include "tenon/base/tno.h"
 #include "tenon/core/text.h"
+#include "tenon/kit/tune.h"
 
 double
 tnt_now(void)
@@ -55,6 +56,19 @@ tnt_print_process(uint64_t constant_bytes)
 }
 
 /* ---- messages ---- */
+
+bool
+tnt_print_json(const tn_node *v)
+{
+    tnb_buf b = {0};
+    tnb_status st = tn_value_to_json(v, &b);
+    if (st == TNB_OK)
+        puts(b.s);
+    else
+        fprintf(stderr, "tenon: the result cannot be written as JSON: %s\n", tnb_status_name(st));
+    tnb_buf_free(&b);
+    return st == TNB_OK;
+}
 
 static void
 print_diags(tnb_diags *d)
@@ -111,40 +125,42 @@ conf_log_level(const tnb_conf *conf, tnb_diags *diags)
                         v->value);
 }
 
-/* Options that are short for --set; each takes the place of one of its own, so there is room for them in the list. */
-enum { N_SHORTS = 3 };
-
-/* Appends them to the settings; `texts` are to be freed. False without memory. */
-static bool
-short_settings(const tnt_args *a, tnb_conf_options *o, char *texts[N_SHORTS])
+/* Prints the errors and warnings, and counts them. */
+static uint32_t
+print_faults(tnb_diags *d)
 {
-    static const struct {
-        const char *option, *key;
-        bool of_target;
-    } shorts[N_SHORTS] = {{"tuning-db", "tuning_db", false},
-                          {"mcpu", "mcpu", true},
-                          {"mtriple", "mtriple", true}};
-    const char *target = tnt_value(a, "target", "cpu");
-    memset(texts, 0, N_SHORTS * sizeof *texts);
-    for (int i = 0; o->sets && i < N_SHORTS; i++) {
-        const char *v = tnt_value(a, shorts[i].option, NULL);
-        if (!v)
-            continue;
-        size_t n = strlen(v) + strlen(target) + 64;
-        texts[i] = malloc(n);
-        if (!texts[i])
-            return false;
-        if (shorts[i].of_target)
-            snprintf(texts[i], n, "target.%s.%s=%s", target, shorts[i].key, v);
-        else
-            snprintf(texts[i], n, "tenon.%s=%s", shorts[i].key, v);
-        ((const char **)(uintptr_t)o->sets)[o->n_sets++] = texts[i];
+    uint32_t n = tnb_diags_errors(d), kept = 0;
+    for (uint32_t i = 0; i < tnb_diags_count(d); i++) {
+        kept += tnb_diags_get(d, i)->severity == TNB_ERROR;
+        n += tnb_diags_get(d, i)->severity == TNB_WARNING;
     }
-    return true;
+    if (tnb_diags_errors(d) > kept)
+        fprintf(stderr, "tenon: %u more errors are not shown\n", tnb_diags_errors(d) - kept);
+    print_diags(d);
+    return n;
 }
 
-int
-tnt_session_open(const tnt_args *a, tnt_session *out)
+/* Keys of [device NAME] sections against what the drivers know. */
+static void
+check_devices(tnt_session *s, const tnt_args *a)
+{
+    uint32_t n;
+    const char **names = tnb_conf_names(s->conf, tn_arena(s->ctx), "device", &n);
+    tnr_runtime *rt = n ? tnt_runtime(s, a) : NULL;
+    for (uint32_t i = 0; rt && i < n; i++) {
+        const char *known[64];
+        uint32_t k = 0;
+        const tnr_driver *d = tnr_find_driver(rt, names[i], NULL);
+        for (const tnr_setting *t = d ? d->settings : NULL; t && t->name && k < 64; t++)
+            known[k++] = t->name;
+        if (d && d->settings)
+            (void)!tnb_conf_check(s->conf, "device", names[i], known, k, tn_diags(s->ctx));
+    }
+}
+
+/* `faults` NULL: a fault ends it. Else all settings are looked at, and counted are those that are wrong. */
+static int
+open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
 {
     memset(out, 0, sizeof *out);
     tnb_err err = {0};
@@ -156,26 +172,29 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
     if (level)
         tnb_log_set_level(l);
     out->diags = tnb_diags_new();
-    tnb_conf_options o = {0};
+    tnb_conf_options o = {.size = sizeof o, .keep_going = faults != NULL};
     o.files = tnt_values(a, "config", &o.n_files);
     o.sets = tnt_values(a, "set", &o.n_sets);
-    char *shorts[N_SHORTS];
-    bool enough = short_settings(a, &o, shorts) && o.files && o.sets;
+    const char *db = tnt_value(a, "tuning-db", NULL);
+    char *set_db = db ? malloc(strlen(db) + 32) : NULL;
+    bool enough = o.files && o.sets && (set_db || !db);
+    if (enough && db) { /* it takes the place of one --tuning-db, so there is room */
+        snprintf(set_db, strlen(db) + 32, "tenon.tuning_db=%s", db);
+        ((const char **)(uintptr_t)o.sets)[o.n_sets++] = set_db;
+    }
     if (out->diags && enough)
         out->conf = tnb_conf_load(&o, out->diags);
     free((void *)(uintptr_t)o.files);
     free((void *)(uintptr_t)o.sets);
-    for (int i = 0; i < N_SHORTS; i++)
-        free(shorts[i]);
+    free(set_db);
     if (!out->diags || !enough) {
         fputs("tenon: out of memory\n", stderr);
         return TNT_FAILED;
     }
     if (out->conf && !level)
         conf_log_level(out->conf, out->diags);
-    bool failed = !out->conf || tnb_diags_errors(out->diags);
-    print_diags(out->diags);
-    if (failed)
+    uint32_t n = tnb_diags_errors(out->diags), wrong = print_faults(out->diags);
+    if (!out->conf || (n && !faults))
         return TNT_FAILED;
     if (tnb_plugins_open(out->conf, tnt_value(a, "plugin-path", NULL), &out->plugins, &err) !=
         TNB_OK) {
@@ -189,10 +208,30 @@ tnt_session_open(const tnt_args *a, tnt_session *out)
         return TNT_FAILED;
     }
     tnk_set_limits(out->ctx, out->conf);
-    tnk_check_sections(out->ctx, out->conf);
-    failed = tnb_diags_errors(tn_diags(out->ctx)) > 0;
-    tnt_report(out);
-    return failed ? TNT_FAILED : TNT_OK;
+    if (faults) {
+        tnk_check_settings(out->ctx, out->conf);
+        check_devices(out, a);
+    } else {
+        tnk_check_sections(out->ctx, out->conf);
+    }
+    n = tnb_diags_errors(tn_diags(out->ctx));
+    wrong += print_faults(tn_diags(out->ctx));
+    if (faults)
+        *faults = wrong;
+    return n && !faults ? TNT_FAILED : TNT_OK;
+}
+
+int
+tnt_session_open(const tnt_args *a, tnt_session *out)
+{
+    return open_session(a, out, NULL);
+}
+
+int
+tnt_session_check(const tnt_args *a, tnt_session *out, uint32_t *faults)
+{
+    *faults = 0;
+    return open_session(a, out, faults);
 }
 
 void
@@ -386,7 +425,12 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     opt->verify = tnt_has(a, "verify");
     opt->verify_budget = (uint64_t)budget;
     opt->reproducer = tnt_value(a, "reproducer", NULL);
-    opt->progress = isatty(STDERR_FILENO);
+    opt->progress = isatty(STDERR_FILENO) && !tnt_has(a, "quiet");
+    static const char *const attrs[] = {"mcpu", "mtriple"};
+    for (size_t i = 0; i < sizeof attrs / sizeof *attrs; i++)
+        if (tnt_has(a, attrs[i]))
+            opt->target_attrs = tn_dict_set(s->ctx, opt->target_attrs, attrs[i],
+                                            tn_string(s->ctx, tnt_value(a, attrs[i], "")));
     if (!tnt_has(a, "no-cache"))
         cache_options(s, opt);
     const char *trace = tnt_value(a, "trace", NULL);
@@ -471,6 +515,13 @@ tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
     tnk_import_options o;
     if (!tnt_import_options(s, a, &o))
         return false;
+    if (tnt_is_artifact(path)) {
+        fprintf(stderr,
+                "tenon: %s is already compiled; '%s' takes a model\n  hint: tenon run and tenon "
+                "bench execute it, tenon show model tells what it holds\n",
+                path, a->command->name);
+        return false;
+    }
     tnb_status st = tnk_import(s->ctx, path, &o, out);
     tnt_report(s);
     return st == TNB_OK;
@@ -506,7 +557,7 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
     static const char *const compiling[] = {"dim",           "bind",    "profile",   "verify",
                                             "verify-budget", "dump-ir", "dump-only", "reproducer",
                                             "trace",         "jobs",    "no-cache",  "debug",
-                                            "pass-config"};
+                                            "pass-config",   "mcpu"};
     for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
         if (tnt_has(a, compiling[i])) {
             tnt_usage(a->command,
@@ -516,6 +567,45 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
             return false;
         }
     return true;
+}
+
+/* Whether a database has schedules that were measured for the target as `compile` makes it, and none for the target as
+ * `run` would: then those count. */
+static bool
+tuned_as_compiled(tnt_session *s, const tnk_compile_options *opt, const tn_node *usual)
+{
+    uint32_t n;
+    tnk_target plain, native;
+    const char **files = tnk_tuning_files(s->ctx, s->conf, &n);
+    tnk_tuning *all = n ? tnk_tuning_new() : NULL;
+    bool found = false, both = false;
+    if (!all || !tnk_target_find(s->ctx, s->conf, opt->targets[0], &plain) ||
+        !tnk_target_find_with(s->ctx, s->conf, opt->targets[0], NULL, usual, &native)) {
+        tnk_tuning_free(all);
+        return false;
+    }
+    const char *one = tnk_tuning_target(s->ctx, plain.target),
+               *other = tnk_tuning_target(s->ctx, native.target);
+    for (uint32_t i = 0; i < n; i++)
+        (void)!tnk_tuning_read(all, files[i], NULL); /* the pass that reads it says what is wrong */
+    for (uint32_t i = 0; i < tnk_tuning_count(all); i++) {
+        const char *target = tnk_tuning_get(all, i)->target;
+        found |= strcmp(target, one) == 0;
+        both |= strcmp(target, other) == 0;
+    }
+    tnk_tuning_free(all);
+    return found && !both;
+}
+
+/* What is compiled to run here at once is made for this machine, unless somebody says otherwise. */
+static void
+compile_for_here(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
+{
+    if (tnt_has(a, "mcpu") || !opt->n_targets)
+        return;
+    const tn_node *usual = tn_dictv(s->ctx, "mcpu", tn_string(s->ctx, "native"), NULL);
+    if (!tuned_as_compiled(s, opt, usual))
+        opt->usual_attrs = usual;
 }
 
 bool
@@ -539,6 +629,8 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
         if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
             return false;
         opt.n_targets = opt.n_targets ? 1 : 0;
+        compile_for_here(s, a, &opt);
+        out->native = opt.usual_attrs != NULL || !strcmp(tnt_value(a, "mcpu", ""), "native");
         if (opt.verify && !tnt_given_extents(s, a, &model, &opt.verify_extents))
             return false;
         st = tnk_compile(s->ctx, &model, &opt, &out->compiled);
@@ -555,13 +647,12 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
         start = tnt_now();
         st = tnr_artifact_open_fd(out->compiled.fd, path, &out->artifact, &err);
     }
-    uint32_t variant = 0;
     if (st == TNB_OK)
         st = tnr_artifact_pick(rt, out->artifact,
-                               out->was_compiled ? NULL : tnt_value(a, "target", NULL), &variant,
-                               NULL, &err);
+                               out->was_compiled ? NULL : tnt_value(a, "target", NULL),
+                               &out->variant, NULL, &err);
     if (st == TNB_OK)
-        st = tnr_vm_new(rt, out->artifact, variant, &out->vm, &err);
+        st = tnr_vm_new(rt, out->artifact, out->variant, &out->vm, &err);
     out->load_seconds = tnt_now() - start;
     if (st == TNB_OK)
         return true;

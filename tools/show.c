@@ -345,10 +345,50 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
     return found ? TNT_OK : TNT_FAILED;
 }
 
+/* Options and operands that would have no effect on what is shown. TNT_OK, or another after a message. */
+static int
+check_effect(const tnt_args *a, const char *what)
+{
+    static const struct {
+        const char *option, *of; /* the things shown, between blanks */
+    } known[] = {{"target", " kernel pipeline target "},
+                 {"profile", " pipeline kernel "},
+                 {"pass-config", " kernel "},
+                 {"dim", " model kernel "},
+                 {"bind", " model kernel "},
+                 {"jobs", " kernel "}};
+    char word[64];
+    snprintf(word, sizeof word, " %s ", what);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (tnt_has(a, known[i].option) && !strstr(known[i].of, word))
+            return tnt_usage(a->command, "option '--%s' has no effect on 'show %s'",
+                             known[i].option, what);
+    if (tnt_has(a, "target") && a->n_operands > 1 && strcmp(what, "kernel") != 0)
+        return tnt_usage(a->command, "the target is given twice: as '%s' and with -t",
+                         a->operands[1]);
+    int most = strstr(" config ops passes targets devices settings ", word) ? 1
+               : strcmp(what, "kernel") == 0                                ? 3
+                                                                            : 2;
+    return a->n_operands <= most
+               ? TNT_OK
+               : tnt_usage(a->command, "unexpected operand '%s'", a->operands[most]);
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
     const char *what = a->operands[0], *name = a->n_operands > 1 ? a->operands[1] : NULL;
+    static const char *const kinds[] = {"config",  "settings", "ops",   "passes", "targets",
+                                        "devices", "plugin",   "pass",  "rule",   "op",
+                                        "target",  "pipeline", "model", "kernel"};
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= strcmp(what, kinds[i]) == 0;
+    if (!known)
+        return tnt_usage(a->command, "cannot show '%s'", what);
+    int status = check_effect(a, what);
+    if (status != TNT_OK)
+        return status;
     if (strcmp(what, "config") == 0)
         return show_config(s);
     if (strcmp(what, "ops") == 0)
@@ -361,13 +401,6 @@ run(tnt_session *s, const tnt_args *a)
         return tnt_show_devices(s, a);
     if (strcmp(what, "settings") == 0)
         return tnt_show_settings();
-    static const char *const kinds[] = {"plugin", "pass",     "rule",  "op",
-                                        "target", "pipeline", "model", "kernel"};
-    bool known = false;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        known |= strcmp(what, kinds[i]) == 0;
-    if (!known)
-        return tnt_usage(a->command, "cannot show '%s'", what);
     if (!name && strcmp(what, "pipeline") && strcmp(what, "target"))
         return tnt_usage(a->command, "expected the name of a %s", what);
     if (!name) {

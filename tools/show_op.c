@@ -211,10 +211,5 @@ tnt_list_ops_json(tnt_session *s)
         }
         ops = tn_list_append(s->ctx, ops, op_node(s, op, p[i].plugin->name));
     }
-    tnb_buf b = {0};
-    tnb_status st = tn_value_to_json(tn_array_of(s->ctx, ops), &b);
-    if (st == TNB_OK)
-        puts(b.s);
-    tnb_buf_free(&b);
-    return st == TNB_OK ? TNT_OK : TNT_FAILED;
+    return tnt_print_json(tn_array_of(s->ctx, ops)) ? TNT_OK : TNT_FAILED;
 }

@@ -37,6 +37,13 @@ typedef struct tnt_option {
         "pass-config", 0, TNT_LIST, "KEY=JSON", "configuration of passes under upstream's keys" \
     }
 
+/* The option of commands that compile; tnt_compile_options reads it. */
+#define TNT_MCPU(otherwise)                                                               \
+    {                                                                                     \
+        "mcpu", 0, TNT_VALUE, "CPU",                                                      \
+            "processor to compile for: native (this machine), x86-64-v3, ...; " otherwise \
+    }
+
 typedef struct tnt_args tnt_args;
 typedef struct tnt_session tnt_session;
 
@@ -89,6 +96,9 @@ tnt_float(const tnt_args *a, const char *name, double otherwise, double *out);
 /* Says what is wrong with the command line; gives TNT_USAGE. */
 int
 tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
+/* What a user may like to know, on standard error; nothing with -q. */
+void
+tnt_remark(const tnt_args *a, const char *fmt, ...) TNB_PRINTF(2, 3);
 /* The status after a function that failed with a message: TNT_USAGE when the message was about the
  * command line, else TNT_FAILED. */
 int
@@ -98,8 +108,9 @@ void
 tnt_print_help(const tnt_command *c); /* NULL: of the program */
 void
 tnt_print_manual(const tnt_command *c, FILE *out); /* roff */
-void
-tnt_print_completion(FILE *out); /* bash */
+/* Shells: bash, zsh, fish. False: another. */
+bool
+tnt_print_completion(FILE *out, const char *shell);
 
 /* ---- session ---- */
 struct tnt_session {
@@ -113,6 +124,9 @@ struct tnt_session {
 /* Status TNT_OK, or another after messages. */
 int
 tnt_session_open(const tnt_args *a, tnt_session *out);
+/* The same for a look at every setting: goes on after those that are wrong, prints all of them and counts them. */
+int
+tnt_session_check(const tnt_args *a, tnt_session *out, uint32_t *faults);
 void
 tnt_session_close(tnt_session *s);
 /* The runtime, made when first asked for; NULL after a message. */
@@ -127,6 +141,17 @@ tnt_complain(const tnb_err *err);
 /* What --verify found out, on standard error. False: passes changed functions, and none of these could be compared. */
 bool
 tnt_print_verify(const tnk_verify_report *r);
+
+/* A value as a line of JSON on standard output. False after a message. */
+bool
+tnt_print_json(const tn_node *v);
+
+/* ---- targets.c ---- */
+/* What a target of the kind can do on this machine now, in a few words: tnt_runs_here or another text. `cc`: its attribute of that
+ * name, or NULL. Loads the backend and opens its device. */
+extern const char tnt_runs_here[];
+const char *
+tnt_target_today(tnt_session *s, const tnt_args *a, const char *kind, const char *cc);
 
 /* ---- show_op.c: schemas ---- */
 /* Rows of an attribute or option schema below a title; nothing without rows. */
@@ -178,6 +203,8 @@ typedef struct tnt_program {
     tnr_vm *vm;
     tnk_compile_result compiled; /* fd -1 unless compiled here */
     bool was_compiled;
+    uint32_t variant; /* of the artifact, that runs */
+    bool native;      /* compiled here for this machine, unless the target says otherwise */
     double compile_seconds, load_seconds;
 } tnt_program;
 /* Whether the file is an artifact, by its name or its first bytes. */
@@ -232,6 +259,9 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
 bool
 tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,
                 tnr_value **out, uint32_t *n);
+/* inputs.c: whether the tensors among `args` are such as the function takes; false after a message in the model's terms. */
+bool
+tnt_check_inputs(tnt_session *s, const tnr_signature *sig, const tnr_value *args);
 /* Tuples entered so far by somebody who shows a value: a program may nest them without end, and have
  * one item many times. Starts as zero; false, with a message, where it is too much. */
 typedef struct tnt_items {
@@ -248,8 +278,8 @@ tnt_print_kernels(const tnr_kernel_time *t, uint32_t n);
 
 /* ---- the subcommands ---- */
 extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt,
-    tnt_command_check, tnt_command_diff, tnt_command_list, tnt_command_show, tnt_command_onnx_test,
-    tnt_command_doctor, tnt_command_tune, tnt_command_new_plugin, tnt_command_check_plugin,
-    tnt_command_help;
+    tnt_command_check, tnt_command_check_config, tnt_command_diff, tnt_command_list,
+    tnt_command_show, tnt_command_onnx_test, tnt_command_doctor, tnt_command_tune,
+    tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_help;
 
 #endif

@@ -31,6 +31,7 @@ static const tnt_option options[] = {
     {"threads", 0, TNT_VALUE, "N", "number of threads"},
     {"seed", 0, TNT_VALUE, "N", "seed of the search and of the random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+    TNT_MCPU("default: as the target says, which is what compile takes"),
     TNT_PASS_CONFIG,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
@@ -533,7 +534,8 @@ run(tnt_session *s, const tnt_args *a)
         return TNT_USAGE;
     if (!tnt_import(s, a, a->operands[0], &model) || !tnt_compile_options(s, a, &opt))
         return tnt_failure();
-    bool ok = tnk_target_find(s->ctx, s->conf, opt.targets[0], &t.r.target) &&
+    bool ok = tnk_target_find_with(s->ctx, s->conf, opt.targets[0], opt.target_attrs, NULL,
+                                   &t.r.target) &&
               find_tasks(&t, &model, &opt);
     tnt_report(s);
     if (!ok)

@@ -12,9 +12,6 @@
 #include "tenon/core/eval.h"
 #include "tenon/rt/tensor.h"
 
-/* What a symbolic extent of a random input becomes: 1 for a batch, else this. */
-enum { RANDOM_EXTENT = 64 };
-
 /* ---- files ---- */
 
 static const tn_expr *
@@ -244,7 +241,7 @@ random_tensor(tnr_device *dev, const tnr_io *io, const int64_t *example, uint64_
     for (int32_t k = 0; k < io->ndim; k++) {
         shape[k] = example ? example[k] : io->dims[k];
         if (shape[k] < 0)
-            shape[k] = io->symbols[k] && strstr(io->symbols[k], "batch") ? 1 : RANDOM_EXTENT;
+            shape[k] = 1;
     }
     if (tnb_shape_bytes(io->dtype, io->ndim, shape, &count, &bytes, err) != TNB_OK)
         return tnb_fail(err, TNB_BOUNDS, "input '%s' is too large", io->name);
@@ -268,10 +265,12 @@ random_tensor(tnr_device *dev, const tnr_io *io, const int64_t *example, uint64_
 
 /* The extents that made-up inputs take for symbols, in one line; or that nobody knows any that fit. */
 static void
-tell_extents(const tnr_signature *sig)
+tell_extents(const tnt_args *a, const tnr_signature *sig, bool compiled)
 {
     const char *told[64];
     uint32_t n = 0;
+    if (tnt_has(a, "quiet") && sig->example_shapes)
+        return;
     for (uint32_t i = 0; i < sig->n_params; i++)
         for (int32_t k = 0; k < sig->params[i].ndim && n < 64; k++) {
             const char *symbol = sig->params[i].symbols[k];
@@ -282,7 +281,7 @@ tell_extents(const tnr_signature *sig)
             if (!new)
                 continue;
             if (sig->example_shapes)
-                fprintf(stderr, "%s%s = %lld", n ? ", " : "  extents: ", symbol,
+                fprintf(stderr, "%s%s = %lld", n ? ", " : "  dynamic extents: ", symbol,
                         (long long)sig->example_shapes[i][k]);
             else
                 fprintf(stderr, "%s%s",
@@ -292,8 +291,15 @@ tell_extents(const tnr_signature *sig)
                         symbol);
             told[n++] = symbol;
         }
-    if (n)
-        fputs("\n", stderr);
+    if (!n)
+        return;
+    fputs("\n", stderr);
+    if (sig->example_shapes)
+        fprintf(stderr,
+                compiled ? "  hint: --dim '%s=N' chooses one, or -i gives inputs\n"
+                         : "  hint: -i gives inputs with others; `tenon compile` with --dim '%s=N' "
+                           "fixes one\n",
+                told[0]);
 }
 
 /* Names of a function's parameters as its model has them; malloc'ed. NULL without memory. */
@@ -415,10 +421,11 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
             ok = false;
         }
     }
+    ok = ok && (!n_given || tnt_check_inputs(s, sig, args));
     if (ok && !n_given && sig->n_params)
-        fprintf(stderr, "tenon: no -i given: random inputs (seed %lld)\n", (long long)seed);
+        tnt_remark(a, "tenon: no -i given: random inputs (seed %lld)\n", (long long)seed);
     if (ok && !n_given)
-        tell_extents(sig);
+        tell_extents(a, sig, p->was_compiled);
     free(given);
     free(names);
     if (!ok) {

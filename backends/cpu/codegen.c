@@ -87,8 +87,11 @@ cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more)
         TNB_PUSH(a, flags, base_flags[i]);
     if (needs->march)
         TNB_PUSH(a, flags, tnb_printf(a, "-march=%s", needs->march));
-    for (uint32_t i = 0; needs->march && i < needs->n; i++)
-        TNB_PUSH(a, flags, tnb_printf(a, "-m%s", needs->names[i]));
+    for (uint32_t i = 0; needs->march && i < needs->n; i++) {
+        const char *name = needs->names[i];
+        /* clang knows abm, which is lzcnt and popcnt, under these names only */
+        TNB_PUSH(a, flags, tnb_printf(a, "-m%s", strcmp(name, "abm") ? name : "lzcnt"));
+    }
     if (needs->mcpu)
         TNB_PUSH(a, flags, tnb_printf(a, "-mcpu=%s", needs->mcpu));
     for (; more && *more; more++)

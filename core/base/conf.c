@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_FILE = 4 << 20 };
@@ -242,7 +243,7 @@ set(tnb_conf *c, tnb_conf_value v, tnb_diags *d)
         add_locks(c, copy, d);
     } else if (strcmp(v.section, "tenon") == 0 && strcmp(v.key, "lock") == 0) {
         tnb_report(d, TNB_WARNING, TNB_UNTRUSTED, (tnb_place){.file = v.file, .line = v.line},
-                   "'lock' has no effect: others than root and you may write this file");
+                   "'lock' has no effect: the file belongs to somebody else");
     }
 }
 
@@ -261,6 +262,14 @@ load_file(tnb_conf *c, const char *path, tnb_conf_layer layer, tnb_diags *d)
             return;
         tnb_report(d, TNB_ERROR, TNB_IO, place, "cannot be opened: %s",
                    strerror_r(errno, reason, sizeof reason));
+        return;
+    }
+    struct stat st;
+    bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (regular && tnb_unshared_fd(fd, path, &err) != TNB_OK) {
+        tnb_report(d, TNB_ERROR, err.status, (tnb_place){0}, "settings of %s", err.message);
+        tnb_diag_hint(d, "%s", err.hint);
+        close(fd);
         return;
     }
     bool trusted = tnb_trust_fd(fd, path, NULL, 0, &err) == TNB_OK;
@@ -417,7 +426,7 @@ tnb_conf_load(const tnb_conf_options *o, tnb_diags *diags)
     if (tnb_arena_failed(c->arena))
         tnb_report(diags, TNB_ERROR, TNB_NO_MEMORY, (tnb_place){0},
                    "no memory for the configuration");
-    if (tnb_diags_errors(diags) == errors)
+    if (tnb_diags_errors(diags) == errors || (o->keep_going && !tnb_arena_failed(c->arena)))
         return c;
     tnb_conf_free(c);
     return NULL;

@@ -24,4 +24,8 @@ tnb_conf_key_of(const tnb_conf_section *s, const char *key);
 bool
 tnb_conf_as_bool(const char *s, bool *out);
 
+/* trust.c: refuses an open file that others than its owner may write, or whose folders they may. */
+TNB_MUST_CHECK tnb_status
+tnb_unshared_fd(int fd, const char *path, tnb_err *err);
+
 #endif

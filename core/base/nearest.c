@@ -53,6 +53,8 @@ tnb_nearest(const char *s, const char *const *names, uint32_t n)
         if (m == 0 || m > LONGEST)
             continue;
         unsigned d = (m > k ? m - k : k - m) > least ? least + 1 : distance(s, k, names[i], m);
+        if (m > k && k > 1 && strchr("_-.", names[i][k]) && distance(s, k, names[i], k) == 0)
+            d = 0;                          /* the first word of a longer name, as "gpu" */
         if (m > k && k >= SHORTEST_START) { /* the start of a longer name, as "legalise" */
             unsigned start = distance(s, k, names[i], k) + 1;
             d = start < d ? start : d;

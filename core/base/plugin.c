@@ -339,7 +339,7 @@ ignored(const tnb_conf_value *v)
 {
     if (!v->trusted)
         tnb_log(TNB_LOG_WARN,
-                "%s:%u: '%s' is ignored: others may write to the file or to its folder", v->file,
+                "%s:%u: '%s' is ignored: the file or its folder belongs to somebody else", v->file,
                 v->line, v->key);
     return !v->trusted;
 }

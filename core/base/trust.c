@@ -4,6 +4,7 @@
  * Tenon itself).
  */
 #include "config.h"
+#include "conf_private.h"
 #include "tenon/base/file.h"
 #include "tenon/base/plugin.h"
 #include <errno.h>
@@ -17,6 +18,7 @@ typedef struct judge {
     uint32_t n_owners;
     uid_t user, host; /* the effective user; the owner of this library's folder */
     bool has_host;
+    bool any_owner;   /* only who else may write counts */
     const char *path; /* what is being judged on the whole, for messages */
     tnb_err *err;
 } judge;
@@ -24,7 +26,7 @@ typedef struct judge {
 static bool
 accepted(const judge *j, uid_t owner)
 {
-    if (owner == 0 || owner == j->user || (j->has_host && owner == j->host))
+    if (j->any_owner || owner == 0 || owner == j->user || (j->has_host && owner == j->host))
         return true;
     for (uint32_t i = 0; i < j->n_owners; i++)
         if (j->owners[i] == owner)
@@ -46,7 +48,8 @@ check(const judge *j, const char *what, const struct stat *st)
     }
     if (folder && (st->st_mode & S_ISVTX) && st->st_uid == 0)
         return TNB_OK;
-    bool group = (st->st_mode & S_IWGRP) && !(st->st_gid == st->st_uid && st->st_uid == j->user);
+    bool own_group = st->st_gid == st->st_uid && (j->any_owner || st->st_uid == j->user);
+    bool group = (st->st_mode & S_IWGRP) && !own_group;
     if (group || (st->st_mode & S_IWOTH)) {
         tnb_fail(j->err, TNB_UNTRUSTED, "'%s' is not trusted: %s may write to %s%s%s", j->path,
                  st->st_mode & S_IWOTH ? "everybody" : "its group", because, same ? "" : " ",
@@ -83,16 +86,10 @@ check_folders(const judge *j, char *real)
     return TNB_OK;
 }
 
-tnb_status
-tnb_trust_fd(int fd, const char *path, const uint32_t *owners, uint32_t n_owners, tnb_err *err)
+static tnb_status
+judge_fd(judge j, int fd, const char *path, tnb_err *err)
 {
-    judge j = {.owners = owners, .n_owners = n_owners, .user = geteuid(), .path = path, .err = err};
     struct stat st;
-    const tnb_places *places = tnb_places_get();
-    if (places && stat(places->library, &st) == 0) {
-        j.host = st.st_uid;
-        j.has_host = true;
-    }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return tnb_fail(err, TNB_UNTRUSTED, "'%s' is not a regular file", path);
     TNB_TRY(check(&j, path, &st));
@@ -110,4 +107,24 @@ tnb_trust_fd(int fd, const char *path, const uint32_t *owners, uint32_t n_owners
     tnb_status s = check_folders(&j, resolved);
     free(resolved);
     return s;
+}
+
+tnb_status
+tnb_trust_fd(int fd, const char *path, const uint32_t *owners, uint32_t n_owners, tnb_err *err)
+{
+    judge j = {.owners = owners, .n_owners = n_owners, .user = geteuid(), .path = path, .err = err};
+    struct stat st;
+    const tnb_places *places = tnb_places_get();
+    if (places && stat(places->library, &st) == 0) {
+        j.host = st.st_uid;
+        j.has_host = true;
+    }
+    return judge_fd(j, fd, path, err);
+}
+
+tnb_status
+tnb_unshared_fd(int fd, const char *path, tnb_err *err)
+{
+    return judge_fd((judge){.any_owner = true, .user = geteuid(), .path = path, .err = err}, fd,
+                    path, err);
 }

@@ -315,6 +315,22 @@ start_after(tn_ctx *ctx, tnk_pipeline *p, const char *name)
     return TNB_NOT_FOUND;
 }
 
+/* Who may not drop a pass of the target may not have it skipped either. */
+static tnb_status
+check_locks(struct driver *d, const tnk_target *t)
+{
+    const char *const names[] = {t->name, t->kind->base.name, t->target->kind};
+    const tnb_conf_value *lock = NULL;
+    for (int i = 0; i < 3 && !lock; i++)
+        lock = tnb_conf_locked(d->opt->conf, "pipeline", names[i], "drop");
+    if (!lock || !((d->opt->skip && *d->opt->skip) || d->opt->stop_after))
+        return TNB_OK;
+    tn_error(d->ctx, 0, TNB_UNTRUSTED,
+             "no pass of target '%s' may be left out: the site has locked its pipeline", t->name);
+    tnb_diag_note(tn_diags(d->ctx), "locked by %s:%u", lock->file, lock->line);
+    return TNB_UNTRUSTED;
+}
+
 static tnb_status
 compile_variant(struct driver *d, struct driver_variant *v)
 {
@@ -322,6 +338,7 @@ compile_variant(struct driver *d, struct driver_variant *v)
     const char *profile = d->opt->profile ? d->opt->profile : d->model->profile;
     tnk_pipeline pipeline;
     double start = now();
+    TNB_TRY(check_locks(d, &v->target));
     if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline) ||
         !check_config(ctx, d->opt->config, &pipeline))
         return TNB_INVALID;
@@ -421,8 +438,11 @@ compile_all(struct driver *d)
     tnb_err err = {0};
     uint32_t n = d->opt->n_targets;
     for (uint32_t i = 0; i < n; i++)
-        if (!tnk_target_find(d->ctx, d->opt->conf, d->opt->targets[i], &d->variants[i].target))
+        if (!tnk_target_find_with(d->ctx, d->opt->conf, d->opt->targets[i], d->opt->target_attrs,
+                                  d->opt->usual_attrs, &d->variants[i].target))
             return TNB_INVALID;
+    if (!driver_may_set(d->ctx, d->opt, d->variants, n))
+        return TNB_INVALID;
     bool emits = d->opt->emit != TNK_EMIT_ARTIFACT;
     if (emits)
         TNB_TRY(driver_emit_check(d->ctx, d->opt, &d->variants[0].target));

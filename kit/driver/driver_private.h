@@ -47,11 +47,26 @@ driver_constants_done(driver_constants *c, const tn_data *data);
 void
 driver_constants_free(driver_constants *c); /* NULL is fine */
 
+/* ---- settings.c ---- */
+/* Whether a plugin promises the thing, be it used or not. */
+bool
+driver_promised(tn_ctx *ctx, const char *kind, const char *name);
+
+/* ---- pipeline.c ---- */
+/* The value of an option in [pass NAME]; NULL after recording an error. */
+const tn_node *
+driver_option(tn_ctx *ctx, const struct tnb_conf_value *v);
+
 /* ---- compile.c ---- */
 /* Whether [target NAME] has only attributes that its kind knows, with values of their types; errors are
  * recorded. The kind has to be there. */
 bool
 driver_check_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *section);
+/* Whether each of opt's `target_attrs` is an attribute of one of the variants' targets, and of none that the site has locked; an
+ * error is recorded. */
+bool
+driver_may_set(tn_ctx *ctx, const tnk_compile_options *opt, const struct driver_variant *v,
+               uint32_t n);
 /* The target's kind with the effective `lower` list in place of the plugin's. */
 const tn_target_kind *
 driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower);

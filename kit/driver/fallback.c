@@ -58,7 +58,8 @@ driver_fallback_kernels(tn_ctx *ctx, struct driver_variant *v, const tnk_compile
         return TNB_UNSUPPORTED;
     if (!to)
         return TNB_OK;
-    if (!tnk_target_find(ctx, opt->conf, to, &v->fallback) ||
+    if (!tnk_target_find_with(ctx, opt->conf, to, opt->target_attrs, opt->usual_attrs,
+                              &v->fallback) ||
         !tnk_pipeline_make(ctx, opt->conf, &v->fallback, NULL, &p))
         return TNB_INVALID;
     if (!v->fallback.kind->codegen || !v->fallback.kind->codegen->build) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
+	kit/driver/check_settings.c \
 	kit/driver/compile.c \
 	kit/driver/constants.c \
 	kit/driver/driver_private.h \

@@ -85,8 +85,8 @@ model_name(tn_ctx *ctx, const tn_module *m, const char *func, const char *key, u
     return s ? s->value : tn_str(ctx, otherwise);
 }
 
-/* The extent that made-up inputs have in a symbolic dimension: 1 in a batch, else this. */
-enum { MADE_UP_EXTENT = 64 };
+/* The extent that made-up inputs have in a symbolic dimension where the function takes it. */
+enum { MADE_UP_EXTENT = 1 };
 
 /* Shapes with which the function can be called, a list for each parameter, as far as its dimensions depend
  * on symbols; NULL: none depends on symbols, or no such shapes were found. */
@@ -98,9 +98,6 @@ example_shapes(tn_ctx *ctx, const tn_function *f)
     tn_ctx *child = symbols.n ? tn_ctx_child(ctx) : NULL; /* its errors are reported elsewhere */
     if (!child)
         return NULL;
-    for (uint32_t i = 0; i < symbols.n; i++)
-        if (strstr(tn_var_name(symbols.at[i]), "batch"))
-            wish = tn_dict_set(ctx, wish, tn_var_name(symbols.at[i]), tn_i64(ctx, 1));
     const tn_node *found = tn_find_extents(child, &f->base, wish, NULL);
     found = found ? tn_ctx_splice(ctx, child, found) : NULL;
     tn_ctx_free(child);

@@ -339,6 +339,13 @@ option_value(struct maker *m, const tnb_conf_value *value)
     return tn_dict_get(one.at[0].options, "option");
 }
 
+const tn_node *
+driver_option(tn_ctx *ctx, const tnb_conf_value *v)
+{
+    struct maker m = {.ctx = ctx};
+    return option_value(&m, v);
+}
+
 /* The options of [pass NAME] for one item. Those that the item has already give way where
  * `override`, else they stay. */
 static void

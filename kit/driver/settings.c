@@ -24,6 +24,21 @@ plugin_exists(const tnb_plugins *p, const char *name)
     return false;
 }
 
+bool
+driver_promised(tn_ctx *ctx, const char *kind, const char *name)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    size_t n = strlen(kind);
+    for (uint32_t i = 0; p && i < tnb_plugins_count(p); i++) {
+        const tnb_plugin *c = tnb_plugins_get(p, i);
+        for (uint32_t k = 0; k < c->n_provides; k++)
+            if (strncmp(c->provides[k], kind, n) == 0 && c->provides[k][n] == ':' &&
+                strcmp(c->provides[k] + n + 1, name) == 0)
+                return true;
+    }
+    return false;
+}
+
 static const char *
 nearest_plugin(const tnb_plugins *p, const char *name)
 {
@@ -44,7 +59,10 @@ check_plugin_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
     tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
                "'%s' in '%s' is no plugin that was found", name, v->key);
     const char *near = nearest_plugin(p, name);
-    if (near)
+    if (strchr("!-~", *name))
+        tnb_diag_hint(tn_diags(ctx),
+                      "'%s' lists what may be loaded; what it does not list is left out", v->key);
+    else if (near)
         tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
     else
         tnb_diag_hint(tn_diags(ctx), "tenon list plugins --why shows every plugin");

@@ -155,11 +155,32 @@ find_kind(tn_ctx *ctx, const char *name)
     return k;
 }
 
+/* Attributes that a caller gives beside the target's own; Dicts or NULL. */
+struct more {
+    const tn_node *over, *usual;
+};
+
+/* `attrs` with those of `given` that the kind knows; with `missing` only where `attrs` has none. */
+static const tn_node *
+with_given(tn_ctx *ctx, const tn_target_kind *kind, const tn_node *attrs, const tn_node *given,
+           bool missing)
+{
+    const tn_dict *d = tn_as_dict(given);
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const tn_pair *p = tn_as_pair(d->items.at[i]);
+        if (schema_of(kind, p->key) && !(missing && tn_dict_get(attrs, p->key)))
+            attrs = tn_dict_set(ctx, attrs, p->key, p->value);
+    }
+    return attrs;
+}
+
 /* Checks attributes, fills defaults, asks the machine. */
 static bool
 complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind,
-         const tn_node *attrs, tnk_target *out)
+         const tn_node *attrs, const struct more *more, tnk_target *out)
 {
+    attrs = with_given(ctx, kind, attrs, more->over, false);
+    attrs = with_given(ctx, kind, attrs, more->usual, true);
     tn_op schema = {.base.size = sizeof schema,
                     .base.name = tn_strf(ctx, "target %s", name),
                     .attrs = kind->attrs};
@@ -177,7 +198,7 @@ complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kin
 }
 
 static bool
-from_json(tn_ctx *ctx, const char *name, const char *json, tnk_target *out)
+from_json(tn_ctx *ctx, const char *name, const char *json, const struct more *more, tnk_target *out)
 {
     tnb_err err = {0};
     const tn_node *d = tn_value_from_json(ctx, json, strlen(json), &err);
@@ -194,7 +215,26 @@ from_json(tn_ctx *ctx, const char *name, const char *json, tnk_target *out)
         return false;
     }
     const tn_target_kind *kind = find_kind(ctx, kind_name);
-    return kind && complete(ctx, name, kind_name, kind, tn_dict_set(ctx, d, "kind", NULL), out);
+    return kind &&
+           complete(ctx, name, kind_name, kind, tn_dict_set(ctx, d, "kind", NULL), more, out);
+}
+
+/* The targets that there are, each by a name for -t; "" if there are none. */
+static const char *
+all_targets(tn_ctx *ctx, const tnb_conf *conf)
+{
+    const tnb_plugins *plugins = tn_registry_plugins(tn_ctx_registry(ctx));
+    uint32_t n = 0, n_kinds = 0;
+    const char **names = conf ? tnb_conf_names(conf, tn_scratch(ctx), "target", &n) : NULL;
+    const tnb_provided *kinds =
+        plugins ? tnb_plugins_provided(plugins, tn_scratch(ctx), "target", &n_kinds) : NULL;
+    const char *all = "";
+    for (uint32_t i = 0; i < n_kinds; i++)
+        all = tn_strf(ctx, "%s%s%s", all, *all ? ", " : "", kinds[i].name);
+    for (uint32_t i = 0; i < n; i++)
+        if (!tnb_plugins_find(plugins, "target", names[i], NULL))
+            all = tn_strf(ctx, "%s%s%s", all, *all ? ", " : "", names[i]);
+    return all;
 }
 
 /* The error of an unknown kind knows of plugins only: targets have sections, too. */
@@ -206,10 +246,15 @@ note_near_section(tn_ctx *ctx, const tnb_conf *conf, const char *text)
     const char *near = tnb_nearest(text, names, n);
     if (near)
         tnb_diag_note(tn_diags(ctx), "there is a section [target %s]: -t %s", near, near);
+    const char *all = driver_promised(ctx, "target", text) ? "" : all_targets(ctx, conf);
+    if (*all)
+        tnb_diag_note(tn_diags(ctx), "there are %s; tenon list targets tells what each can do here",
+                      all);
 }
 
 static bool
-from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, tnk_target *out)
+from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, const struct more *more,
+             tnk_target *out)
 {
     const tnb_conf_value *k = tnb_conf_find(conf, "target", section, "kind");
     const tn_target_kind *kind = find_kind(ctx, k ? k->value : section);
@@ -222,7 +267,7 @@ from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, tnk_target 
     const tn_node *attrs = section_attrs(ctx, conf, section, kind);
     if (!attrs)
         return false;
-    if (complete(ctx, section, k ? k->value : section, kind, attrs, out))
+    if (complete(ctx, section, k ? k->value : section, kind, attrs, more, out))
         return true;
     uint32_t n;
     const tnb_conf_value **values =
@@ -234,29 +279,30 @@ from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, tnk_target 
 }
 
 static bool
-from_tag(tn_ctx *ctx, const tnb_conf_value *tag, tnk_target *out)
+from_tag(tn_ctx *ctx, const tnb_conf_value *tag, const struct more *more, tnk_target *out)
 {
     tn_loc before = tn_at(ctx, place_of(ctx, tag));
-    bool ok = from_json(ctx, tag->key, tag->value, out);
+    bool ok = from_json(ctx, tag->key, tag->value, more, out);
     tn_at(ctx, before);
     return ok;
 }
 
 static bool
-find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, tnk_target *out)
+find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, const struct more *more,
+     tnk_target *out)
 {
     if (text[0] == '{')
-        return from_json(ctx, "json", text, out);
+        return from_json(ctx, "json", text, more, out);
     if (conf && tnb_conf_has(conf, "target", text))
-        return from_section(ctx, conf, text, out);
+        return from_section(ctx, conf, text, more, out);
     const tnb_conf_value *tag = conf ? tnb_conf_find(conf, "tags", "", text) : NULL;
     if (tag && depth < MAX_TAG_DEPTH)
-        return tag->value[0] == '{' ? from_tag(ctx, tag, out)
-                                    : find(ctx, conf, tag->value, depth + 1, out);
+        return tag->value[0] == '{' ? from_tag(ctx, tag, more, out)
+                                    : find(ctx, conf, tag->value, depth + 1, more, out);
     const tn_target_kind *kind = find_kind(ctx, text);
     if (!kind && conf)
         note_near_section(ctx, conf, text);
-    return kind && complete(ctx, text, text, kind, tn_dict_of(ctx, NULL, NULL, 0), out);
+    return kind && complete(ctx, text, text, kind, tn_dict_of(ctx, NULL, NULL, 0), more, out);
 }
 
 bool
@@ -270,7 +316,57 @@ driver_check_target(tn_ctx *ctx, const tnb_conf *conf, const char *section)
 bool
 tnk_target_find(tn_ctx *ctx, const tnb_conf *conf, const char *text, tnk_target *out)
 {
+    return tnk_target_find_with(ctx, conf, text, NULL, NULL, out);
+}
+
+bool
+tnk_target_find_with(tn_ctx *ctx, const tnb_conf *conf, const char *text, const tn_node *over,
+                     const tn_node *usual, tnk_target *out)
+{
     while (*text == ' ')
         text++;
-    return find(ctx, conf, text, 0, out);
+    return find(ctx, conf, text, 0, &(struct more){over, usual}, out);
+}
+
+/* What locks an attribute of the target; NULL: nothing. */
+static const tnb_conf_value *
+locked(const tnb_conf *conf, const tnk_target *t, const char *key)
+{
+    const char *const names[] = {t->name, t->kind->base.name, t->target->kind};
+    const tnb_conf_value *by = NULL;
+    for (int i = 0; i < 3 && !by; i++)
+        by = tnb_conf_locked(conf, "target", names[i], key);
+    return by;
+}
+
+bool
+driver_may_set(tn_ctx *ctx, const tnk_compile_options *opt, const struct driver_variant *v,
+               uint32_t n)
+{
+    const tn_dict *d = tn_as_dict(opt->target_attrs);
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const char *key = tn_as_pair(d->items.at[i])->key;
+        bool known = false;
+        for (uint32_t k = 0; k < n; k++) {
+            const tnb_conf_value *by = locked(opt->conf, &v[k].target, key);
+            known |= schema_of(v[k].target.kind, key) != NULL;
+            if (!by)
+                continue;
+            tn_error(ctx, 0, TNB_UNTRUSTED,
+                     "'%s' of target '%s' may not be set here: the site has locked it", key,
+                     v[k].target.name);
+            tnb_diag_note(tn_diags(ctx), "locked by %s:%u", by->file, by->line);
+            return false;
+        }
+        if (known)
+            continue;
+        tn_error(ctx, 0, TNB_INVALID,
+                 n == 1 ? "target '%s' has no attribute '%s'"
+                        : "neither target '%s' nor the others have an attribute '%s'",
+                 v[0].target.name, key);
+        tnb_diag_hint(tn_diags(ctx), "tenon show target %s prints its attributes",
+                      v[0].target.name);
+        return false;
+    }
+    return true;
 }

@@ -357,6 +357,20 @@ know_given_inputs(onnx_import *imp, const char *const *names, uint32_t n)
     return true;
 }
 
+/* Rank and fixed extents. */
+static bool
+has_declared_shape(const tn_expr *value, const tn_type *declared)
+{
+    tn_list want, have;
+    int64_t x = 0, y = 0;
+    if (!tn_type_dims(declared, &want) || !tn_type_dims(value->type, &have))
+        return true;
+    bool same = want.n == have.n;
+    for (uint32_t i = 0; same && i < want.n; i++)
+        same = !tn_int_value(want.at[i], &x) || !tn_int_value(have.at[i], &y) || x == y;
+    return same;
+}
+
 static bool
 import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_list *names)
 {
@@ -386,6 +400,10 @@ import_inputs(onnx_import *imp, const Onnx__GraphProto *g, tn_list *params, tn_l
                             "the value bound to input '%s' has dtype %s, the model wants %s",
                             info->name, tnb_dtype_print(onnx_dtype(v->expr)).s,
                             tnb_dtype_print(tn_type_dtype(t)).s);
+            if (!has_declared_shape(v->expr, t))
+                return fail(imp, TNB_SHAPE,
+                            "the value bound to input '%s' is %s; the model needs %s", info->name,
+                            onnx_type_text(imp, v->expr->type), onnx_type_text(imp, t));
             continue;
         }
         if (tn_type_ndim(t) < 0)

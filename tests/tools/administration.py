@@ -120,6 +120,12 @@ for key, text, given, locker in (
                    ("--config", at(LOCKED, "show", "config", "--config", mine)),
                    ("--set", at(LOCKED, "show", "config", "--set", given))):
         refused(f"{key} by {how}", r, f"'{key}' may not be set here", f"locked by {locker}", *([] if how == "--set" else [f"{mine}:2"]))
+for what in ("skip=FuseOps", "stop-after=FuseOps"):
+    refused(f"--debug {what}", at(LOCKED, "compile", os.path.join(DIGITS, "digits.onnx"), "-t", "cpu", "-o", path("out.tno"), "--debug", what),
+            "no pass of target 'cpu' may be left out", f"locked by {by}")
+site("locked", {"targets/cpu.ini": "[tenon]\nlock = target.cpu.mcpu\n"})
+refused("--mcpu where the site has locked it", at(LOCKED, "compile", os.path.join(DIGITS, "digits.onnx"), "-o", path("out.tno"), "--mcpu", "native"),
+        "'mcpu' of target 'cpu' may not be set here", "locked by", "targets/cpu.ini:2")
 r = at(LOCKED, "show", "config", "--set", "tenon.lock=", "--set", "tenon.threads=4")
 refused("a lock is not taken off", r, "'threads' may not be set here")
 r = at(LOCKED, "show", "config", "--set", "pipeline.null.drop=FuseOps")
@@ -226,6 +232,10 @@ why("two that promise the same, and a choice", [good, twin], "ready", "prefer.Tw
 why("and so says the other", [good, twin], "ready", "prefer.Twist chooses twin", conf=prefer, name="twin")
 loose = write("loose.ini", f"[tenon]\nplugin_path = {good}\n")
 os.chmod(loose, 0o666)
-r = at(EMPTY, "list", "plugins", "--why", "--config", loose)
-check("test " not in r.stdout and "loose.ini:2: 'plugin_path' is ignored" in r.stderr, "a plugin_path that everybody may have written is ignored, and said", r)
+refused("settings that everybody may have written", at(EMPTY, "list", "plugins", "--config", loose), "loose.ini' is not trusted", "everybody may write", "chmod go-w")
+if os.geteuid() == 0:
+    os.chmod(loose, 0o644)
+    os.chown(loose, 4711, 4711)
+    r = at(EMPTY, "list", "plugins", "--why", "--config", loose)
+    check("test " not in r.stdout and "loose.ini:2: 'plugin_path' is ignored" in r.stderr, "a plugin_path that another user has written is ignored, and said", r)
 done()

@@ -38,10 +38,16 @@ N4 = 'R.Tensor(("n", 4), "float32")'
 two = add("two.py", N4)
 a3, a5, a35 = array("a3.npy", (3, 4)), array("a5.npy", (5, 4)), array("a35.npy", (3, 5))
 for r, *texts in (
-        (tenon("run", two, "-i", f"x={a3}", "-i", f"y={a5}"), "parameter 'y' of function 'main'", "n is extent 0 of 'x'", "is 5, expected 3"),
-        (tenon("run", two, "-i", f"x={array('d.npy', (3, 4), '<f8')}", "-i", f"y={a3}"), "parameter 'x'", "float64, expected float32"),
-        (tenon("run", two, "-i", f"x={array('v.npy', (4,))}", "-i", f"y={a3}"), "parameter 'x'", "has 1 dimensions, expected 2"),
-        (tenon("run", two, "-i", f"x={a35}", "-i", f"y={a35}"), "parameter 'x'", "extent 1 of tensor float32[3, 5] is 5, expected 4")):
+        (tenon("run", two, "-i", f"x={a3}", "-i", f"y={a5}"),
+         "input 'y' is float32[5, 4]; the model needs float32[n, 4]", "n is 3, extent 0 of input 'x'"),
+        (tenon("run", two, "-i", f"x={array('d.npy', (3, 4), '<f8')}", "-i", f"y={a3}"),
+         "input 'x' is float64[3, 4]; the model needs float32[n, 4]", "hint: convert it: x.astype('float32')"),
+        (tenon("run", two, "-i", f"x={array('v.npy', (4,))}", "-i", f"y={a3}"),
+         "input 'x' is float32[4]; the model needs float32[n, 4]", "the first axis is missing"),
+        (tenon("run", two, "-i", f"x={a35}", "-i", f"y={a35}"), "input 'x' is float32[3, 5]; the model needs float32[n, 4]"),
+        (tenon("bench", add("nchw.py", 'R.Tensor((1, 3, 8, 8), "float32")'), "-i", f"x={array('nhwc.npy', (1, 8, 8, 3))}",
+               "-i", f"y={array('nhwc.npy', (1, 8, 8, 3))}"),
+         "input 'x' is float32[1, 8, 8, 3]; the model needs float32[1, 3, 8, 8]", "hint: the axes may stand in another order: numpy.transpose(x, (0, 3, 1, 2))")):
     refused("an input that does not fit", r, *texts)
     check("ErrorContext" not in r.stderr and "param[" not in r.stderr and "annotation" not in r.stderr, "in plain words", r)
 

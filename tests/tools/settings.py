@@ -55,15 +55,29 @@ for text in (" ", ",", " , "):
 
 # ---- what is already compiled ----
 for option in (["--dim", "n=4"], ["--bind", f"image={DIGIT}"], ["--profile", "llm"], ["--dump-ir", path("ir")], ["--verify"],
-               ["--no-cache"], ["-j", "2"], ["--trace", path("t.json")], ["--debug", "no-verify"]):
+               ["--no-cache"], ["-j", "2"], ["--mcpu", "native"], ["--trace", path("t.json")], ["--debug", "no-verify"]):
     for command in (["run", OUT], ["bench", OUT]):
-        if command[0] == "bench" and option[0] not in ("--dim", "--bind", "-j", "--debug"):
+        if command[0] == "bench" and option[0] not in ("--dim", "--bind", "-j", "--debug", "--mcpu"):
             continue
         refused(f"{command[0]} FILE.tno {option[0]}", tenon(*command, *option), "is already compiled", "tenon compile", status=(2,))
 refused("show model FILE.tno --dim", tenon("show", "model", OUT, "--dim", "n=4"), "is already compiled", status=(2,))
 refused("a target that an artifact does not have", tenon("run", OUT, "-t", "cpuu"), "'cpuu' was asked for", "it has cpu")
 
+for command in ("compile", "tune", "opt"):
+    refused(f"{command} FILE.tno", tenon(command, OUT, "-t", "cpu", *(["-o", path("other.tno")] if command == "compile" else [])), "is already compiled", "tenon run")
+
+# ---- options and operands that would have no effect ----
+for what, option in (("pass FuseOps", ["--dim", "x=1"]), ("config", ["-t", "cpu"]), ("op nn.relu", ["--bind", "x=y.npy"]), ("target cpu", ["--profile", "llm"])):
+    refused(f"show {what} {option[0]}", tenon("show", *what.split(), *option), "has no effect on 'show", status=(2,))
+refused("show config of something", tenon("show", "config", "cpu"), "unexpected operand 'cpu'", status=(2,))
+refused("show target twice", tenon("show", "target", "cpu", "-t", "opencl"), "given twice", status=(2,))
+refused("list passes --why", tenon("list", "passes", "--why"), "'--why' is for 'list plugins'", status=(2,))
+refused("bench --dump-ir", tenon("bench", OUT, "--dump-ir", path("ir")), "--dump-ir", status=(2,))
+
 # ---- targets ----
+refused("--mcpu of a target without processors", compile_with("-t", "null", "--mcpu", "native"), "target 'null' has no attribute 'mcpu'")
+refused("a processor that is none", compile_with("--mcpu", "z80"), "mcpu is 'z80'", "x86-64-v3")
+refused("a word that several targets have in common", compile_with("-t", "gpu"), "no target 'gpu'", "did you mean 'gpu_generic'?", "there are cpu, ")
 refused("an attribute that a target does not have", compile_with("--set", "target.cpu.mcpux=3"), "unknown key 'mcpux'", "'mcpu'")
 refused("the same of a target that is not used", compile_with("--set", "target.mine.kind=cpu", "--set", "target.mine.mcpux=3"),
         "unknown key 'mcpux' in [target mine]", "did you mean 'mcpu'")
@@ -74,7 +88,11 @@ refused("an attribute of a JSON target", compile_with("-t", '{"kind": "cpu", "mc
 
 # ---- what would be lost ----
 copy = write("copy.py", open(SYMBOLIC).read())
-refused("an artifact over its model", tenon("compile", copy, "-t", "null", "-o", copy), "the model is read from it", "choose another name")
+link = path("copy.tno")
+os.link(copy, link)
+refused("an artifact over its model", tenon("compile", copy, "-t", "null", "-o", link), "the model is read from it", "choose another name")
+refused("an artifact under another format's name", tenon("compile", copy, "-t", "null", "-o", path("copy.so")), "'" + path("copy.so") + "'", status=(2,))
+check(not os.path.exists(path("copy.so")), "and nothing is written")
 check(open(copy).read() == open(SYMBOLIC).read(), "the model stays as it was")
 again = path("again.tno")
 for _ in range(2):
@@ -140,6 +158,7 @@ for section, name, near in (("plugin", "cppu", "cpu"), ("device", "cppu", "cpu")
     warned(f"[{section} {name}]", compile_with("--set", f"{section}.{name}.{key}"), f"[{section} {name}] has no effect",
            f"did you mean [{section} {near}]")
 warned("a plugin that may be loaded", compile_with("--set", "tenon.plugins=*,cppu"), "'cppu' in 'plugins'", "did you mean 'cpu'")
+warned("a plugin that is to be left out", compile_with("--set", "tenon.plugins=*,!dnnl"), "'!dnnl' in 'plugins'", "lists what may be loaded")
 warned("a plugin that is preferred", compile_with("--set", "tenon.prefer.FuseOps=transfrom"), "'transfrom'", "'transform'")
 warned("a plugin that does not provide the name", compile_with("--set", "tenon.prefer.opencl=cpu"),
        "'prefer.opencl' has no effect: plugin 'cpu' does not provide 'opencl'", "plugin 'opencl")
@@ -161,6 +180,6 @@ good = write("good.ini", "[tenon]\nlock = tenon.threads, target.cpu.mcpu, target
 check(compile_with("--config", good).returncode == 0, "locks on what there is are taken")
 open_file = write("open.ini", "[tenon]\nlock = tenon.threads\n")
 os.chmod(open_file, 0o666)
-warned("a lock in a file that anybody may write", compile_with("--config", open_file), "'lock' has no effect")
+refused("a file of settings that anybody may write", compile_with("--config", open_file), open_file, "everybody may write to the file", "hint: chmod go-w")
 
 done()

@@ -4,7 +4,7 @@ import os
 
 from clitest import DIGITS, check, done, refused, tenon
 
-COMMANDS = "compile run bench opt check diff list show doctor onnx-test tune".split()
+COMMANDS = "compile run bench opt check check-config diff list show doctor onnx-test tune".split()
 r = tenon("--help")
 check(r.returncode == 0 and all(f"  {c} " in r.stdout for c in COMMANDS), "--help lists the subcommands", r)
 for c in COMMANDS:
@@ -40,6 +40,18 @@ check(r.returncode == 0 and "ready" in r.stdout and "transform" in r.stdout, "li
 for what, name in (("targets", "cpu"), ("importers", "onnx"), ("devices", "cpu"), ("rules", "gpu.Matmul")):
     r = tenon("list", what)
     check(r.returncode == 0 and name in r.stdout, f"list {what}", r)
+import json  # noqa: E402
+
+for what, name in (("plugins", "transform"), ("passes", "FuseOps"), ("lists", "@tensor_programs"), ("rules", "gpu.Matmul"), ("ops", "relax.add"),
+                   ("targets", "cpu"), ("profiles", "llm"), ("devices", "cpu"), ("importers", "onnx")):
+    r = tenon("list", what, "--json")
+    check(r.returncode == 0 and name in [x["name"] for x in json.loads(r.stdout)], f"list {what} --json", r)
+    r = tenon("list", what, "--names")
+    check(r.returncode == 0 and (what == "ops" or name in r.stdout.split()), f"list {what} --names", r)
+today = {x["name"]: x["today"] for x in json.loads(tenon("list", "targets", "--json").stdout)}
+check(today["cpu"] == "compiles and runs here", "list targets says what each can do", None)
+r = tenon("list", "targets", env={"CC": "/nonexistent/cc"})
+check("cpu" in r.stdout and "cannot compile: there is no C compiler" in r.stdout, "also where there is no compiler", r)
 r = tenon("show", "pass", "FuseOps")
 check(r.returncode == 0 and "fuse_opt_level" in r.stdout, "show pass", r)
 r = tenon("show", "rule", "gpu.Matmul")
@@ -95,6 +107,27 @@ exec '{compiler}' "$@"
         ended = waits and until(lambda: not running(child), 10)
         check(waits and before and p.returncode == -number and not left and ended,
               f"interrupted by {number}: {waits} {before} {p.returncode} {left} {ended} {open(log).read()[-2000:]}", None)
+# ---- numbers as they are written; remarks; what was used ----
+r = tenon("run", digits, "--verify", "--verify-budget", "3e7")
+check(r.returncode == 0, "a budget of 3e7", r)
+for text in ("3e", "1.5e0", "1e30", "e7"):
+    refused(f"a budget of {text}", tenon("run", digits, "--verify-budget", text), "--verify-budget", f"'{text}'", status=(2,))
+r = tenon("run", digits, "-q")
+check(r.returncode == 0 and not r.stderr and "probabilities" in r.stdout, "run -q", r)
+with tempfile.TemporaryDirectory() as d:
+    r = tenon("run", digits, "-o", d)
+    check(r.returncode == 0 and f"wrote {d}/0-probabilities.npy (float32[1, 10])" in r.stderr, "run -o says what it wrote", r)
+r = tenon("bench", digits, "--runs", "1")
+check(r.returncode == 0 and "target cpu (native: " in r.stdout and "device cpu" in r.stdout, "bench says what it used", r)
+r = tenon("bench", digits, "--runs", "1", "--mcpu", "x86-64-v2") if os.uname().machine == "x86_64" else None
+check(not r or (r.returncode == 0 and "(mcpu x86-64-v2)" in r.stdout), "bench for another processor", r)
+r = tenon("bench", digits, "--runs", "1", "--json")
+check(json.loads(r.stdout)["target"] == "cpu" and json.loads(r.stdout)["features"], "and as JSON", r)
+r = tenon("bench", digits, "--runs", "1", env={"CC": "clang"}) if shutil.which("clang") else None
+check(not r or r.returncode == 0, "clang compiles for this machine, too", r)
+r = tenon("opt", digits, "-t", "cuda")
+check(r.returncode == 0 and "I.ir_module" in r.stdout, "opt MODEL -t TARGET runs its passes", r)
+refused("opt without passes", tenon("opt", digits), "-p LIST", "-t TARGET", status=(2,))
 r = tenon("doctor")
 check("processors" in r.stdout and "C compiler" in r.stdout, "doctor", r)
 done()

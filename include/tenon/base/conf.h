@@ -11,7 +11,7 @@
  *         cublas                a list: commas, or one item a continuation line
  *
  * Every value remembers file and line. What is wrong is recorded in a sink with file, line and the
- * nearest known name. In a privileged process the environment and the user's file are ignored.
+ * nearest known name. A file that others may write is an error. In a privileged process the environment and the user's file are ignored.
  */
 #ifndef TENON_BASE_CONF_H
 #define TENON_BASE_CONF_H
@@ -87,6 +87,7 @@ typedef struct tnb_conf_options {
     const char *const *sets; /* --set, "SECTION.NAME.KEY=VALUE" or "tenon.KEY=VALUE" */
     uint32_t n_sets;
     bool only_these; /* leave out everything but built-in, `files` and `sets` (for tests) */
+    bool keep_going; /* give what could be read, also where errors were recorded (for checks) */
 } tnb_conf_options;
 
 /* Loads everything. NULL when an error was recorded in `diags` (all of them, not only the first).

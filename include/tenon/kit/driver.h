@@ -29,6 +29,11 @@ typedef struct tnk_target {
  * recording an error. */
 TNB_EXPORT TNB_MUST_CHECK bool
 tnk_target_find(tn_ctx *ctx, const struct tnb_conf *conf, const char *text, tnk_target *out);
+/* The same with attributes beside those that the text stands for, each a Dict or NULL: `over` in their place, `usual` where they
+ * say nothing. Those that the kind does not know are left out. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tnk_target_find_with(tn_ctx *ctx, const struct tnb_conf *conf, const char *text,
+                     const tn_node *over, const tn_node *usual, tnk_target *out);
 
 /* ---- pipelines ---- */
 /* ORDER PHASE */
@@ -77,6 +82,12 @@ tnk_pass_config(tn_ctx *ctx, const struct tnb_conf *conf, const tn_node *config)
  * of packages and sites may speak of what is not installed. */
 TNB_EXPORT void
 tnk_check_sections(tn_ctx *ctx, const struct tnb_conf *conf);
+
+/* Looks at every setting, whether something would use it or not, and uses none: what tnk_check_sections does, and values of
+ * [tenon], digests, every target and tag whose backend is there, every pass list of pipelines and profiles with the options in it,
+ * every [pass NAME]. Records an error or a warning, with file and line, for each that is wrong. */
+TNB_EXPORT void
+tnk_check_settings(tn_ctx *ctx, const struct tnb_conf *conf);
 
 /* Records an error for each key of `config` (Dict, may be NULL) that no pass reads, and a warning for each
  * that none of the list reads. False after an error. */
@@ -135,6 +146,9 @@ typedef struct tnk_compile_options {
      * which is made if need be. */
     tnk_emit emit;
     const char *prefix; /* of every symbol and file there: a C identifier */
+    /* Attributes of targets, as tnk_target_find_with takes them. One of `target_attrs` that no target knows, or that the site has
+     * locked, is an error. */
+    const tn_node *target_attrs, *usual_attrs;
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {

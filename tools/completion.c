@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shell completion from the tables of options: bash, zsh, fish. Subcommands, options, and values: files, words, and names
+ * that `tenon list` and `tenon new-plugin --list` print. */
+#include "tool.h"
+
+/* What an option takes. "@KIND": names that `tenon list KIND` prints; "@backends": of `tenon new-plugin --list`; else words.
+ * Those that are not here take a file where their metavar names one, else anything. */
+static const struct {
+    const char *option, *values;
+} known[] = {
+    {"target", "@targets"},
+    {"passes", "@passes"},
+    {"dump-only", "@passes"},
+    {"profile", "@profiles"},
+    {"from", "@backends"},
+    {"log", "error warn info debug"},
+    {"debug", "verify-each no-verify roundtrip compact skip= stop-after= print="},
+    {"mcpu", "native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 generic"},
+    {"completion", "bash zsh fish"},
+};
+
+/* The operand behind `list` and `show`, by which names follow; "@files": a file. */
+static const struct {
+    const char *what, *values;
+} shown[] = {{"plugin", "@plugins"}, {"pass", "@passes"},    {"rule", "@rules"},
+             {"op", "@ops"},         {"target", "@targets"}, {"pipeline", "@targets"},
+             {"model", "@files"},    {"kernel", "@files"}};
+
+enum { N_KNOWN = sizeof known / sizeof *known, N_SHOWN = sizeof shown / sizeof *shown };
+
+/* NULL: anything. */
+static const char *
+values_of(const tnt_option *o)
+{
+    for (int i = 0; i < N_KNOWN; i++)
+        if (strcmp(known[i].option, o->name) == 0)
+            return known[i].values;
+    return o->metavar && (strstr(o->metavar, "FILE") || strstr(o->metavar, "DIR")) ? "@files"
+                                                                                   : NULL;
+}
+
+/* The words of "a|b|c [NAME]"; NULL where the operands are none of a list. */
+static const char *
+operand_words(const tnt_command *c, char *text, size_t size)
+{
+    if (!strchr(c->operands, '|') || strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZ[", *c->operands))
+        return NULL;
+    snprintf(text, size, "%.*s", (int)strcspn(c->operands, " "), c->operands);
+    for (char *p = text; *p; p++)
+        *p = *p == '|' ? ' ' : *p;
+    return text;
+}
+
+/* Text between quotes ('...') or brackets of zsh: without what ends them. */
+static void
+put_plain(FILE *out, const char *s)
+{
+    for (; *s; s++)
+        if (*s == '\'')
+            fputs("’", out);
+        else if (*s == '[' || *s == ']' || *s == ':' || *s == '\\' || *s == '`' || *s == '$')
+            fputc(' ', out);
+        else
+            fputc(*s, out);
+}
+
+/* ---- bash ---- */
+
+/* `-x|--xx` of the options that take `values`, over all commands, as a pattern of case; false: there are none. */
+static bool
+bash_pattern(FILE *out, const char *values)
+{
+    const char *done[256];
+    uint32_t n = 0;
+    for (int i = -1; i < 0 || tnt_commands[i]; i++) {
+        const tnt_option *o = i < 0 ? tnt_common_options : tnt_commands[i]->options;
+        for (; o && o->name && n < 256; o++) {
+            const char *v = o->kind == TNT_FLAG ? NULL : values_of(o);
+            bool new = v &&strcmp(v, values) == 0;
+            for (uint32_t k = 0; new &&k < n; k++)
+                new = strcmp(done[k], o->name) != 0;
+            if (!new)
+                continue;
+            fprintf(out, n++ ? "|--%s" : "    --%s", o->name);
+            done[n - 1] = o->name;
+            if (o->letter)
+                fprintf(out, "|-%c", o->letter);
+        }
+    }
+    return n > 0;
+}
+
+static void
+bash_values(FILE *out, const char *values)
+{
+    if (strcmp(values, "@files") == 0)
+        fputs("compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); return",
+              out);
+    else if (*values == '@')
+        fprintf(out, "words=$(_tenon_names %s)", values + 1);
+    else
+        fprintf(out, "words=\"%s\"", values);
+}
+
+static void
+bash_options(FILE *out, const tnt_option *o)
+{
+    for (; o && o->name; o++)
+        fprintf(out, " --%s", o->name);
+}
+
+static void
+print_bash(FILE *out)
+{
+    char text[256];
+    fputs("# bash completion for tenon\n"
+          "_tenon_names()\n{\n"
+          "    if [ \"$1\" = backends ]; then \"${COMP_WORDS[0]}\" new-plugin --list\n"
+          "    else \"${COMP_WORDS[0]}\" list \"$1\"; fi 2>/dev/null | sed -n 's/^\\([^ "
+          "]\\{1,\\}\\).*/\\1/p'\n"
+          "}\n"
+          "_tenon()\n{\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+          "    if [ \"$cur\" = = ]; then cur=\n"
+          "    elif [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+          "    case $prev in\n",
+          out);
+    for (int i = 0; i < N_KNOWN + 1; i++) {
+        const char *values = i < N_KNOWN ? known[i].values : "@files";
+        bool had = false; /* options with the same values are in one pattern */
+        for (int k = 0; k < i; k++)
+            had |= k < N_KNOWN && strcmp(known[k].values, values) == 0;
+        if (had || !bash_pattern(out, values))
+            continue;
+        fputs(") ", out);
+        bash_values(out, values);
+        fputs(" ;;\n", out);
+    }
+    fputs("    esac\n    if [ -n \"$words\" ]; then :\n"
+          "    elif [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version",
+          out);
+    for (int i = 0; tnt_commands[i]; i++)
+        fprintf(out, " %s", tnt_commands[i]->name);
+    fputs("\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]} in\n", out);
+    for (int i = 0; tnt_commands[i]; i++) {
+        fprintf(out, "        %s) words=\"", tnt_commands[i]->name);
+        bash_options(out, tnt_commands[i]->options);
+        bash_options(out, tnt_common_options);
+        fputs("\" ;;\n", out);
+    }
+    fputs("        esac\n    elif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
+          "        case ${COMP_WORDS[1]} in\n        help) words=\"",
+          out);
+    for (int i = 0; tnt_commands[i]; i++)
+        fprintf(out, "%s%s", i ? " " : "", tnt_commands[i]->name);
+    fputs("\" ;;\n", out);
+    for (int i = 0; tnt_commands[i]; i++)
+        if (operand_words(tnt_commands[i], text, sizeof text))
+            fprintf(out, "        %s) words=\"%s\" ;;\n", tnt_commands[i]->name, text);
+    fputs("        esac\n    elif [ \"$COMP_CWORD\" -eq 3 ]; then\n"
+          "        case ${COMP_WORDS[1]}-${COMP_WORDS[2]} in\n",
+          out);
+    for (int i = 0; i < N_SHOWN; i++) {
+        fprintf(out, "        show-%s) ", shown[i].what);
+        bash_values(out, shown[i].values);
+        fputs(" ;;\n", out);
+    }
+    fputs("        esac\n    fi\n"
+          "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+          "    else compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
+          "}\ncomplete -F _tenon tenon\n",
+          out);
+}
+
+/* ---- zsh ---- */
+
+static void
+zsh_values(FILE *out, const char *values)
+{
+    if (!values)
+        fputs(" ", out);
+    else if (strcmp(values, "@files") == 0)
+        fputs("_files", out);
+    else if (*values == '@')
+        fprintf(out, "{_tenon_names %s}", values + 1);
+    else
+        fprintf(out, "(%s)", values);
+}
+
+static void
+zsh_options(FILE *out, const tnt_option *o)
+{
+    for (; o && o->name; o++) {
+        const char *many = o->kind == TNT_LIST ? "*" : "";
+        for (int form = o->letter ? 0 : 1; form < 2; form++) {
+            fputs(" \\\n            '", out);
+            if (form == 0)
+                fprintf(out, "%s-%c[", many, o->letter);
+            else
+                fprintf(out, "%s--%s%s[", many, o->name, o->kind == TNT_FLAG ? "" : "=");
+            put_plain(out, o->doc);
+            fputc(']', out);
+            if (o->kind != TNT_FLAG) {
+                fputc(':', out);
+                put_plain(out, o->metavar);
+                fputc(':', out);
+                zsh_values(out, values_of(o));
+            }
+            fputc('\'', out);
+        }
+    }
+}
+
+static void
+print_zsh(FILE *out)
+{
+    char text[256];
+    fputs("#compdef tenon\n# zsh completion for tenon\n"
+          "_tenon_names()\n{\n    local -a names\n"
+          "    if [[ $1 == backends ]]; then names=(${${(f)\"$(_call_program names tenon "
+          "new-plugin --list 2>/dev/null)\"}%% *})\n"
+          "    else names=(${${(f)\"$(_call_program names tenon list $1 2>/dev/null)\"}%% *}); fi\n"
+          "    compadd -a names\n}\n"
+          "_tenon()\n{\n    local -a commands\n    commands=(\n",
+          out);
+    for (int i = 0; tnt_commands[i]; i++) {
+        fprintf(out, "        '%s:", tnt_commands[i]->name);
+        put_plain(out, tnt_commands[i]->summary);
+        fputs("'\n", out);
+    }
+    fputs("    )\n    if (( CURRENT == 2 )); then _describe subcommand commands; return; fi\n"
+          "    local command=$words[2]\n    shift words; (( CURRENT-- ))\n    case $command in\n",
+          out);
+    for (int i = 0; tnt_commands[i]; i++) {
+        const tnt_command *c = tnt_commands[i];
+        fprintf(out, "        %s) _arguments", c->name);
+        zsh_options(out, c->options);
+        zsh_options(out, tnt_common_options);
+        if (strcmp(c->name, "help") == 0)
+            fputs(" \\\n            '1:subcommand:{_describe subcommand commands}'", out);
+        else if (operand_words(c, text, sizeof text))
+            fprintf(out, " \\\n            '1:what:(%s)'", text);
+        if (strcmp(c->name, "show") == 0)
+            fputs(" \\\n            '2:name:_tenon_shown' '3:name: '", out);
+        else if (*c->operands && !operand_words(c, text, sizeof text) && strcmp(c->name, "help"))
+            fputs(" \\\n            '*:file:_files'", out);
+        fputs(" ;;\n", out);
+    }
+    fputs("    esac\n}\n_tenon_shown()\n{\n    case $line[1] in\n", out);
+    for (int i = 0; i < N_SHOWN; i++)
+        fprintf(out,
+                strcmp(shown[i].values, "@files") == 0 ? "        %s) _files ;;\n"
+                                                       : "        %s) _tenon_names %s ;;\n",
+                shown[i].what, shown[i].values + 1);
+    fputs("    esac\n}\n_tenon \"$@\"\n", out);
+}
+
+/* ---- fish ---- */
+
+static void
+fish_values(FILE *out, const char *values)
+{
+    if (!values)
+        fputs(" -x", out);
+    else if (strcmp(values, "@files") == 0)
+        fputs(" -r -F", out);
+    else if (*values == '@')
+        fprintf(out, " -x -a '(__tenon_names %s)'", values + 1);
+    else
+        fprintf(out, " -x -a '%s'", values);
+}
+
+static void
+fish_options(FILE *out, const tnt_option *o, const char *command)
+{
+    for (; o && o->name; o++) {
+        fputs("complete -c tenon", out);
+        if (command)
+            fprintf(out, " -n '__fish_seen_subcommand_from %s'", command);
+        if (o->letter)
+            fprintf(out, " -s %c", o->letter);
+        fprintf(out, " -l %s", o->name);
+        if (o->kind != TNT_FLAG)
+            fish_values(out, values_of(o));
+        fputs(" -d '", out);
+        put_plain(out, o->doc);
+        fputs("'\n", out);
+    }
+}
+
+static void
+print_fish(FILE *out)
+{
+    char text[256];
+    fputs("# fish completion for tenon\n"
+          "function __tenon_names\n"
+          "    if test $argv[1] = backends\n        tenon new-plugin --list 2>/dev/null\n"
+          "    else\n        tenon list $argv[1] 2>/dev/null\n"
+          "    end | string match -r '^[^ ]+'\nend\n",
+          out);
+    for (int i = 0; tnt_commands[i]; i++) {
+        fprintf(out, "complete -c tenon -n __fish_use_subcommand -f -a %s -d '",
+                tnt_commands[i]->name);
+        put_plain(out, tnt_commands[i]->summary);
+        fputs("'\n", out);
+    }
+    fish_options(out, tnt_common_options, NULL);
+    for (int i = 0; tnt_commands[i]; i++) {
+        const tnt_command *c = tnt_commands[i];
+        fish_options(out, c->options, c->name);
+        if (operand_words(c, text, sizeof text))
+            fprintf(out,
+                    "complete -c tenon -n '__fish_seen_subcommand_from %s; and not "
+                    "__fish_seen_subcommand_from %s' -f -a '%s'\n",
+                    c->name, text, text);
+    }
+    for (int i = 0; i < N_SHOWN; i++) {
+        fprintf(out,
+                "complete -c tenon -n '__fish_seen_subcommand_from show; and "
+                "__fish_seen_subcommand_from %s'",
+                shown[i].what);
+        fish_values(out, shown[i].values);
+        fputs("\n", out);
+    }
+}
+
+bool
+tnt_print_completion(FILE *out, const char *shell)
+{
+    if (strcmp(shell, "bash") == 0)
+        print_bash(out);
+    else if (strcmp(shell, "zsh") == 0)
+        print_zsh(out);
+    else if (strcmp(shell, "fish") == 0)
+        print_fish(out);
+    else
+        return false;
+    return true;
+}
