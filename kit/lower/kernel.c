@@ -368,6 +368,37 @@ describe_map(description *d, uint32_t i, const tn_node *m)
     return true;
 }
 
+/* What the host checks before each launch. */
+static bool
+describe_checks(description *d)
+{
+    tn_ctx *ctx = d->ctx;
+    const tn_array *all = tn_as_array(tn_dict_get(d->launch, "requires"));
+    uint32_t n = all ? all->items.n : 0;
+    const tn_stmt **checks = n ? TNB_NEW_N(tn_arena(ctx), const tn_stmt *, n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const tn_array *one = tn_as_array(all->items.at[i]);
+        for (uint32_t k = 0; one && k < one->items.n; k++)
+            if (!tn_as_string_imm(one->items.at[k]) &&
+                !is_host_value(d, "a number that is checked", one->items.at[k]))
+                return false;
+        if (!one || one->items.n < 2) {
+            tn_error(ctx, TN_NODE(d->lowered)->loc, TNB_INVALID,
+                     "kernel '%s': attribute '" TNK_LAUNCH_ATTR
+                     "': what it requires are conditions and parts of a message",
+                     d->kernel->name);
+            return false;
+        }
+        tn_list parts = {one->items.at + 1, one->items.n - 1};
+        checks[i] = tn_assert_of(ctx, one->items.at[0],
+                                 tn_array_of(ctx, tn_listv(ctx, tn_string(ctx, "ValueError"),
+                                                           tn_array_of(ctx, parts), NULL)));
+    }
+    d->kernel->checks = checks;
+    d->kernel->n_checks = n;
+    return true;
+}
+
 static bool
 describe_launch(description *d)
 {
@@ -399,7 +430,7 @@ describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_p
                      .launch = tn_dict_get(f->attrs, TNK_LAUNCH_ATTR)};
     k->name = identifier(ctx, name);
     describe_memory(&d);
-    if (!describe_scalars(&d) || !describe_launch(&d))
+    if (!describe_scalars(&d) || !describe_launch(&d) || !describe_checks(&d))
         return NULL;
     k->params = d.params.at;
     k->n_params = d.params.n;

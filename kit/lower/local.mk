@@ -43,4 +43,9 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/vectorize_loop.c \
 	kit/lower/warp_reduction.c \
 	kit/lower/widen_arithmetic.c \
-	kit/lower/widen_storage.c
+	kit/lower/widen_storage.c \
+	kit/lower/word_pairs.c \
+	kit/lower/word_pairs.h \
+	kit/lower/words.h \
+	kit/lower/words_count.c \
+	kit/lower/words_data.c

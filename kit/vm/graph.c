@@ -309,6 +309,19 @@ push_int(struct vm_gen *g, vm_launching *l, uint32_t reg)
     push_operand(g, l, TNB_VM_OPERAND(TNB_VM_INT, reg));
 }
 
+/* What the kernel takes for granted. */
+static void
+push_checks(struct vm_gen *g, vm_launching *l)
+{
+    const tnk_kernel *k = l->callee->kernel;
+    for (uint32_t i = 0; i < k->n_checks; i++) {
+        tn_list fv = tn_free_vars(g->ctx, k->checks[i], true);
+        for (uint32_t v = 0; v < fv.n; v++)
+            vm_define_scalar(g, fv.at[v], given(g, l, fv.at[v]));
+        vm_check(g, tn_as_assert_stmt(k->checks[i]));
+    }
+}
+
 /* The tensor that is the parameter's memory; which argument of the call it is. */
 static uint32_t
 push_memory(struct vm_gen *g, vm_launching *l, const tnk_param *p)
@@ -381,6 +394,7 @@ vm_launch(struct vm_gen *g, const tn_node *at, const struct callee *c, const uin
         vm_error(g, at, "'%s' takes %u arguments, %u are given", c->name, f->params.n, n);
         return;
     }
+    push_checks(g, &l);
     for (uint32_t i = 0; i < k->n_params; i++) {
         const tnk_param *p = &k->params[i];
         if (tnb_param_is_memory(p->kind)) {

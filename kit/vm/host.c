@@ -210,8 +210,8 @@ declare(struct vm_gen *g, const tn_alloc_buffer *d)
              b ? b->name : "?");
 }
 
-static void
-check(struct vm_gen *g, const tn_assert_stmt *s)
+void
+vm_check(struct vm_gen *g, const tn_assert_stmt *s)
 {
     enum { MAX_NUMBERS = 16 };
     const tn_string_imm *text = tn_as_string_imm(s->message);
@@ -325,7 +325,7 @@ statement(struct vm_gen *g, const tn_stmt *s)
         statement(g, tn_as_attr_stmt(s)->body);
         break;
     case TN_KIND_ASSERT:
-        check(g, tn_as_assert_stmt(s));
+        vm_check(g, tn_as_assert_stmt(s));
         break;
     case TN_KIND_EVALUATE:
         evaluate(g, tn_as_evaluate(s));

@@ -68,6 +68,9 @@ vm_define_scalar(struct vm_gen *g, const tn_node *var, uint32_t reg);
 /* ---- host.c ---- */
 void
 vm_host_func(struct vm_gen *g, const struct callee *c);
+/* Ends in an error unless a condition holds. */
+void
+vm_check(struct vm_gen *g, const tn_assert_stmt *s);
 
 /* ---- graph.c ---- */
 void

@@ -5,6 +5,7 @@
  * The seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
  */
 #include <setjmp.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,7 +58,7 @@ typedef struct device {
 static device
 draw_device(void)
 {
-    static const int64_t lanes[] = {4, 2, 1, 3, 0};
+    static const int64_t lanes[] = {4, 2, 1, 8, 0};
     return (device){.max_vector_lanes = lanes[between(0, 4)],
                     .uniform_barriers = between(0, 1) ? "yes" : "static",
                     .no_pointers = between(0, 3) > 0,
@@ -215,6 +216,15 @@ launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list 
         if (kernel->params[i].kind == TNB_PARAM_SCALAR)
             tnb_ptrmap_set(&h.values, kernel->params[i].var,
                            host_value(&h, kernel->params[i].value));
+    for (uint32_t i = 0; i < kernel->n_checks; i++) {
+        const tn_expr *cond = tn_as_assert_stmt(kernel->checks[i])->cond;
+        int64_t holds = 0;
+        assert_true(tn_int_value(host_value(&h, cond), &holds));
+        if (!holds) {
+            fprintf(stderr, "the host refuses: %s\n", tn_text(k.ctx, kernel->checks[i]));
+            return false;
+        }
+    }
     tn_list given = {0};
     void *bytes[16];
     for (uint32_t i = 0; i < kernel->n_params; i++) {
@@ -265,6 +275,10 @@ show(const tn_node *f)
 }
 
 static int checked, lacked;
+static bool extremes; /* arguments are the least, the greatest and what is no number */
+
+static void
+make_extreme(tn_list args);
 
 /* Lowers `f`, one kernel that computes what `meaning` says, and compares. */
 static void
@@ -286,6 +300,8 @@ check(const device *d, const tn_node *meaning, const tn_node *f, const tn_node *
     if (!why) {
         assert_true(
             tn_random_args_within(k.ctx, meaning, (uint64_t)between(1, 1000), dims, 0, 5, &a));
+        if (extremes)
+            make_extreme(a);
         tn_list b = krun_copy(&k, a);
         assert_true(krun_interpret(&k, meaning, a));
         why = !launch(kernel, f, dims, b)                      ? "does not run"
@@ -568,6 +584,348 @@ vectors(void **state)
     free(t);
 }
 
+/* ---- numbers of 64 bits, with the least and the greatest of them ---- */
+
+static const double extreme_floats[] = {0.0,     -0.0,    1.5,           -0.75,
+                                        0x1p31,  -0x1p31, 0x1p32,        0x1p52,
+                                        0x1p62,  -0x1p62, 0x1.fffffep62, 0x1p63,
+                                        -0x1p63, 0x1p64,  -0x1p64,       0x1.fffffep63,
+                                        1e30,    -1e30,   INFINITY,      -INFINITY,
+                                        NAN};
+
+static int64_t
+draw_extreme(void)
+{
+    static const int64_t some[] = {
+        0,         1,         -1,         2,         -2,        7,  -7,
+        INT32_MAX, INT32_MIN, UINT32_MAX, INT64_MAX, INT64_MIN, 63, INT64_C(1) << 32,
+        32,        31};
+    int64_t v = some[between(0, (int64_t)(sizeof some / sizeof *some) - 1)];
+    switch (between(0, 5)) {
+    case 0: /* of any length */
+        v = (int64_t)((uint64_t)between(0, INT32_MAX) << 33 ^
+                      (uint64_t)between(0, INT32_MAX) << 10 ^ (uint64_t)between(0, 1023)) >>
+            between(0, 63);
+        break;
+    case 1: /* halfway between two floats, or beside it */
+        v = (INT64_C(0x1000001) << between(0, 38)) + between(-1, 1);
+        break;
+    default:
+        v = (int64_t)((uint64_t)v + (uint64_t)between(-1, 1));
+    }
+    return between(0, 1) ? v : (int64_t)(0 - (uint64_t)v);
+}
+
+/* Overwrites the elements of the arguments. */
+static void
+make_extreme(tn_list args)
+{
+    const tn_constant *c;
+    for (uint32_t i = 0; (c = nth_tensor(args, i)); i++) {
+        tnb_dtype d = c->data->dtype;
+        char *at = (char *)(uintptr_t)c->data->bytes;
+        size_t size = tnb_dtype_bytes(d);
+        for (size_t b = 0; b + size <= c->data->n_bytes; b += size) {
+            double f =
+                extreme_floats[between(0, (int64_t)(sizeof extreme_floats / sizeof(double)) - 1)];
+            int64_t v = draw_extreme();
+            float single = (float)f;
+            if (d.code == TNB_FLOAT && d.bits == 32)
+                memcpy(at + b, &single, size);
+            else if (tnb_dtype_is_int(d) && d.bits >= 32)
+                memcpy(at + b, &v, size);
+        }
+    }
+}
+
+static void
+wide_leaf(text *t, const char *d)
+{
+    static const char *const large[] = {"4294967295", "2147483648",          "-9223372036854775807",
+                                        "1000000007", "9223372036854775807", "-3"};
+    int64_t i = between(0, t->inputs);
+    if (is_bool(d)) {
+        add(t, "(t < %d)", (int)between(0, t->threads));
+    } else if (i == t->inputs && !is_float(d)) {
+        add(t, "T.Cast(\"%s\", t * 3 + %d)", d, (int)between(1, 9));
+    } else if (i == t->inputs) {
+        add(t, "T.%s(%d.5)", d, (int)between(-3, 3));
+    } else if (!strcmp(t->dtypes[i], d)) {
+        bool mix = !strcmp(d, "int64") && between(0, 4) == 0;
+        add(t, mix ? "T.bitwise_xor(" : "");
+        element(t, i);
+        if (mix)
+            add(t, ", T.int64(%s))", large[between(0, 5)]);
+    } else {
+        add(t, "T.Cast(\"%s\", ", d);
+        element(t, i);
+        add(t, ")");
+    }
+}
+
+static const char *
+draw_wide_dtype(void)
+{
+    static const char *const all[] = {"int64", "int64",  "int64",   "uint64", "uint64",
+                                      "int32", "uint32", "float32", "float32"};
+    return all[between(0, 8)];
+}
+
+static void
+wide_expression(text *t, const char *d, int depth);
+
+static void
+two(text *t, const char *form, const char *d, int depth)
+{
+    const char *comma = strchr(form, ',');
+    add(t, "%.*s", (int)(comma - form), form);
+    wide_expression(t, d, depth - 1);
+    add(t, "%s", comma + 1);
+    wide_expression(t, d, depth - 1);
+    add(t, ")");
+}
+
+static void
+wide_condition(text *t, int depth)
+{
+    static const char *const forms[] = {"(, < ", "(, != ", "(, == ", "(, >= ", "(, > ", "(, <= "};
+    int way = (int)between(0, 7);
+    if (way >= 6 && depth > 1) {
+        add(t, "(");
+        wide_condition(t, depth - 1);
+        add(t, way == 6 ? " and " : " or ");
+        wide_condition(t, depth - 1);
+        add(t, ")");
+        return;
+    }
+    two(t, forms[between(0, 5)], draw_wide_dtype(), depth);
+}
+
+/* The reference refuses to divide by zero. */
+static void
+quotient(text *t, const char *d, int depth)
+{
+    static const char *const forms[] = {"floordiv", "floormod", "truncdiv", "truncmod"};
+    char divisor[2048];
+    add(t, "T.%s(", forms[between(0, 3)]);
+    wide_expression(t, d, depth - 1);
+    size_t at = t->n;
+    wide_expression(t, d, depth > 2 ? 1 : 0);
+    assert_true(t->n - at < sizeof divisor);
+    memcpy(divisor, t->s + at, t->n - at);
+    divisor[t->n - at] = 0;
+    t->n = at;
+    add(t, ", T.Select(%s == T.%s(0), T.%s(%d), %s))", divisor, d, d, (int)between(1, 9), divisor);
+}
+
+static void
+wide_expression(text *t, const char *d, int depth)
+{
+    static const char *const ints[] = {"(, + ",
+                                       "(, - ",
+                                       "(, * ",
+                                       "T.min(,, ",
+                                       "T.max(,, ",
+                                       "T.bitwise_and(,, ",
+                                       "T.bitwise_or(,, ",
+                                       "T.bitwise_xor(,, "};
+    static const char *const floats[] = {"(, + ", "(, - ", "T.max(,, "};
+    int64_t way = between(0, 9);
+    if (depth == 0) {
+        wide_leaf(t, d);
+    } else if (way == 0) {
+        add(t, "T.Select(");
+        wide_condition(t, depth);
+        add(t, ", ");
+        wide_expression(t, d, depth - 1);
+        add(t, ", ");
+        wide_expression(t, d, depth - 1);
+        add(t, ")");
+    } else if (way == 1 || (way == 2 && t->lanes > 1)) {
+        add(t, "T.if_then_else(t < %d, ", (int)between(0, t->threads));
+        wide_expression(t, d, depth - 1);
+        add(t, ", ");
+        wide_expression(t, d, depth - 1);
+        add(t, ")");
+    } else if (way == 2) { /* elements that are not there where the condition does not hold */
+        int64_t i = between(0, t->inputs - 1);
+        if (t->view[i] || strcmp(t->dtypes[i], d)) {
+            wide_leaf(t, d);
+            return;
+        }
+        int past = (int)between(0, t->threads);
+        add(t, "T.if_then_else(b * %d + t < %d - %d and A%d[b * %d + t + %d] != T.%s(5), ",
+            (int)t->threads, (int)(t->blocks * t->threads), past, (int)i, (int)t->threads, past, d);
+        add(t, "A%d[b * %d + t + %d] + ", (int)i, (int)t->threads, past);
+        wide_expression(t, d, depth - 1);
+        add(t, ", ");
+        wide_expression(t, d, depth - 1);
+        add(t, ")");
+    } else if (way <= 4) {
+        add(t, "T.Cast(\"%s\", ", d);
+        wide_expression(t, draw_wide_dtype(), depth - 1);
+        add(t, ")");
+    } else if (is_float(d)) {
+        two(t, floats[between(0, 2)], d, depth);
+    } else if (way == 5 && d[0] == 'i') {
+        add(t, "T.abs(");
+        wide_expression(t, d, depth - 1);
+        add(t, ")");
+    } else if (way == 6) {
+        bool ones = between(0, 1);
+        add(t, ones ? "T.popcount(" : "T.Cast(\"%s\", T.clz(", d);
+        wide_expression(t, d, depth - 1);
+        add(t, ones ? ")" : "))");
+    } else if (way == 7) {
+        quotient(t, d, depth);
+    } else if (way ==
+               8) { /* by less than the bits there are, which is all that the reference does */
+        add(t, "T.%s(", between(0, 1) ? "shift_left" : "shift_right");
+        wide_expression(t, d, depth - 1);
+        add(t, ", T.bitwise_and(");
+        wide_expression(t, d, depth > 2 ? 1 : 0);
+        add(t, ", T.%s(%d)))", d, strstr(d, "64") ? 63 : 31);
+    } else {
+        two(t, ints[between(0, 7)], d, depth);
+    }
+}
+
+/* A kernel of numbers of 64 bits; NULL: it divides by a literal zero, or the like. */
+static const tn_node *
+draw_wide(text *t)
+{
+    static const int64_t lanes[] = {1, 1, 2, 4, 8};
+    *t = (text){.blocks = between(1, 2), .threads = between(1, 9), .lanes = lanes[between(0, 4)]};
+    t->inputs = between(1, 4);
+    int64_t n = t->blocks * t->threads * t->lanes;
+    const char *d = t->dtypes[t->inputs] = between(0, 5)   ? draw_wide_dtype()
+                                           : between(0, 1) ? "bool"
+                                                           : "float16";
+    add(t, "@I.ir_module\nclass M:\n    @T.prim_func(s_tir=True)\n    def f(");
+    for (int64_t i = 0; i < t->inputs; i++) {
+        t->dtypes[i] = i ? draw_wide_dtype() : "int64";
+        add(t, "A%d: T.Buffer((%d,), \"%s\"), ", (int)i, (int)(n + 2 * i), t->dtypes[i]);
+    }
+    add(t,
+        "B: T.Buffer((%d,), \"%s\")):\n"
+        "        for b in T.thread_binding(%d, thread=\"blockIdx.x\"):\n"
+        "            for t in T.thread_binding(%d, thread=\"threadIdx.x\"):\n",
+        (int)n, d, (int)t->blocks, (int)t->threads);
+    bool turns = t->lanes == 1 && between(0, 3) == 0;
+    const char *pad = "                ";
+    if (turns) { /* data decides how often */
+        t->lanes = 1;
+        add(t,
+            "%sx = T.alloc_buffer((1,), \"int64\", scope=\"local\")\n"
+            "%sx[0] = A0[b * %d + t]\n%swhile x[0] // T.int64(3) != T.int64(0):\n"
+            "%s    x[0] = x[0] // T.int64(-5)\n"
+            "%sfor k in range(T.min(T.max(x[0], T.int64(0)), T.int64(3))):\n"
+            "%s    B[b * %d + t] = ",
+            pad, pad, (int)t->threads, pad, pad, pad, pad, (int)t->threads);
+    } else {
+        add(t, "%sfor v in T.vectorized(%d):\n%s    B[(b * %d + t) * %d + v] = ", pad,
+            (int)t->lanes, pad, (int)t->threads, (int)t->lanes);
+    }
+    size_t at = t->n;
+    if (is_bool(d))
+        wide_condition(t, (int)between(1, 3));
+    else if (!strcmp(d, "float16"))
+        add(t, "T.Cast(\"float16\", "), wide_expression(t, "int64", (int)between(0, 3)),
+            add(t, ")");
+    else
+        wide_expression(t, d, (int)between(0, 4));
+    add(t, "\n");
+    if (turns)
+        for (char *c = t->s + at; (c = strstr(c, " * 1 + v]"));) { /* no v there */
+            memcpy(c, " + 0 * k]", strlen(" + 0 * k]"));
+        }
+    const tn_module *m = tn_read_module(k.ctx, "drawn", t->s, t->n);
+    if (!m)
+        tnb_diags_clear(tn_diags(k.ctx));
+    return m ? tn_module_get(m, "f") : NULL;
+}
+
+static void
+wide_numbers(void **state)
+{
+    (void)state;
+    text *t = malloc(sizeof *t);
+    int unread = 0;
+    for (int round = 0; round < draw_rounds(120); round++) {
+        device d = draw_device();
+        d.no_int64 = between(0, 7) > 0;
+        const tn_node *f = draw_wide(t);
+        unread += !f;
+        extremes = true;
+        if (f)
+            check(&d, f, f, tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL), 0, "wide numbers");
+        extremes = false;
+    }
+    printf("%d programs divide by zero in the text\n", unread);
+    free(t);
+}
+
+/* ---- what the host checks before a launch ---- */
+
+static const char counted[] =
+    "@I.ir_module\nclass M:\n"
+    "    @T.prim_func(s_tir=True)\n"
+    "    def f(a: T.handle, c: T.handle, s: T.int64):\n"
+    "        n, m = T.int64(), T.int64()\n"
+    "        A = T.match_buffer(a, (n, m), \"int64\")\n"
+    "        C = T.match_buffer(c, (n, m), \"int64\")\n"
+    "        for b in T.thread_binding((n * m + T.int64(63)) // T.int64(64), "
+    "thread=\"blockIdx.x\"):\n"
+    "            for t in T.thread_binding(T.int64(64), thread=\"threadIdx.x\"):\n"
+    "                if b * T.int64(64) + t < n * m:\n"
+    "                    C[(b * T.int64(64) + t) // m, (b * T.int64(64) + t) % m] = "
+    "A[(b * T.int64(64) + t) // m, (b * T.int64(64) + t) % m] // T.int64(3) + s\n";
+
+/* The number of the kernel's checks that do not hold. */
+static int
+refusals(const tnk_kernel *kernel, const tn_node *f, int64_t n, int64_t m, int64_t s)
+{
+    host h;
+    int bad = 0;
+    const tn_node *dims = tn_dictv(k.ctx, "n", tn_i64(k.ctx, n), "m", tn_i64(k.ctx, m), NULL);
+    host_init(&h, f, dims, tn_listv(k.ctx, f, f, tn_i64(k.ctx, s), NULL));
+    for (uint32_t i = 0; i < kernel->n_checks; i++) {
+        int64_t holds = 1;
+        const tn_expr *cond = tn_as_assert_stmt(kernel->checks[i])->cond;
+        assert_true(tn_int_value(host_value(&h, cond), &holds));
+        bad += !holds;
+    }
+    return bad;
+}
+
+static void
+counts_are_checked_by_the_host(void **state)
+{
+    (void)state;
+    device d = {.uniform_barriers = "no", .no_int64 = true};
+    const tn_module *m = tn_read_module(k.ctx, "counted.py", counted, sizeof counted - 1);
+    assert_non_null(m);
+    const tn_node *f = tn_module_get(m, "f");
+    check(&d, f, f, tn_dictv(k.ctx, "n", tn_i64(k.ctx, 7), "m", tn_i64(k.ctx, 31), NULL), 0,
+          "counted");
+    const tnk_kernel *kernel = lowered(&d, f, NULL);
+    assert_non_null(kernel);
+    assert_true(kernel->n_checks > 0);
+    assert_int_equal(refusals(kernel, f, 7, 31, -5), 0);
+    assert_int_equal(refusals(kernel, f, 32768, 32767, INT32_MAX), 0);
+    assert_true(refusals(kernel, f, 32768, 32768, 0) > 0); /* words of the data */
+    assert_true(refusals(kernel, f, 46341, 46341, 0) > 0);
+    assert_true(refusals(kernel, f, INT64_C(1) << 31, 0, 0) > 0);
+    assert_true(refusals(kernel, f, 1, INT64_C(1) << 40, 0) > 0);
+    assert_true(refusals(kernel, f, 1, 1, INT64_C(1) << 31) > 0);
+    assert_true(refusals(kernel, f, 1, 1, INT64_MIN) > 0);
+    const char *said = tn_text(k.ctx, kernel->checks[0]);
+    assert_non_null(strstr(said, "kernel 'f'"));
+    assert_non_null(strstr(said, "counted.py:"));
+    d.no_int64 = false;
+    assert_int_equal(lowered(&d, f, NULL)->n_checks, 0);
+}
+
 /* ---- barriers that some threads come to ---- */
 
 /* A kernel of phases with barriers between them under a condition of some threads, and in `serial` the same with the phases one
@@ -637,6 +995,7 @@ barriers(void **state)
     (void)state;
     text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
     const tn_node *dims = tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL);
+    extremes = false;
     for (int round = 0; round < draw_rounds(60); round++) {
         device d = draw_device();
         draw_phases(t, serial);
@@ -718,6 +1077,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors),
+        cmocka_unit_test(wide_numbers),
+        cmocka_unit_test(counts_are_checked_by_the_host),
         cmocka_unit_test(barriers),
         cmocka_unit_test(schedules),
         cmocka_unit_test(nothing_is_there_for_nothing),

@@ -44,6 +44,9 @@ typedef struct tnk_kernel {
                            kernel` */
     uint32_t
         workspaces; /* set by emission (tnk_codegen.sources): how often it asks for temporary memory */
+    const tn_stmt *const
+        *checks; /* Asserts over the scalars' values of the host, for every launch */
+    uint32_t n_checks;
 } tnk_kernel;
 
 /* The kernels of a variant as C for other programs (tenon/base/kernel_abi.h): files that are compiled by themselves, and what a
@@ -107,6 +110,8 @@ typedef struct tnk_codegen {
 
 /* Attribute of lowered PrimFuncs, a Dict of what a launch has beside grid and block; expressions as in tnk_param:
  *   "values"            Array of Arrays [var, value]: scalars that the PrimFunc does not have
+ *   "requires"          Array of Arrays [condition, part, part ...]: what has to hold, or the launch ends in an error, whose message
+ *                       the parts make, texts and values
  *   "tensor_maps"       Array of Dicts: "var" (a handle), "argument" (which buffer of the PrimFunc, from 0), "box" (Array), optional
  *                       "swizzle" (bytes), "fill" ("zeros" or "nans"), "extents", "strides" (Arrays; usual: the buffer's)
  *   "cluster"           Array of up to three extents
