@@ -64,6 +64,7 @@ tenonrt_HEADERS += \
 	include/tenon/rt/loader.h \
 	include/tenon/rt/packed.h \
 	include/tenon/rt/plugin.h \
+	include/tenon/rt/session.h \
 	include/tenon/rt/tensor.h \
 	include/tenon/rt/value.h \
 	include/tenon/rt/vm.h

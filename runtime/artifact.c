@@ -147,9 +147,9 @@ free_artifact(tnr_object *o)
 {
     tnr_artifact *a = (tnr_artifact *)o;
     tnb_mapping m = {.data = a->map, .size = a->n};
-    if (a->allocated)
+    if (a->holds == HOLDS_MEMORY)
         free(a->map);
-    else
+    else if (a->holds == HOLDS_MAPPING)
         tnb_unmap(&m);
     if (a->fd >= 0)
         close(a->fd);
@@ -161,22 +161,22 @@ free_artifact(tnr_object *o)
 /* Takes the bytes over, also on failure; `watched` (may be NULL) is what `fd` was when they were
  * mapped. */
 static tnb_status
-open_bytes(void *map, uint64_t n, bool allocated, int fd, const struct stat *watched,
+open_bytes(void *map, uint64_t n, enum holds holds, int fd, const struct stat *watched,
            const char *name, tnr_artifact **out, tnb_err *err)
 {
     tnr_artifact *a = calloc(1, sizeof *a);
     if (!a) {
         tnb_mapping m = {.data = map, .size = n};
-        if (allocated)
+        if (holds == HOLDS_MEMORY)
             free(map);
-        else
+        else if (holds == HOLDS_MAPPING)
             tnb_unmap(&m);
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to open an artifact", name);
     }
     a->object = (tnr_object){.refs = 1, .destroy = free_artifact};
     a->map = map;
     a->n = n;
-    a->allocated = allocated;
+    a->holds = holds;
     a->fd = watched ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
     if (watched)
         a->written = watched->st_mtim;
@@ -256,12 +256,12 @@ open_file(int fd, const char *name, bool anonymous, tnr_artifact **out, tnb_err 
         (st.st_size <= SMALL_FILE || others_may_write(&st))) {
         void *bytes = NULL;
         TNB_TRY(read_whole(fd, name, (uint64_t)st.st_size, &bytes, err));
-        return open_bytes(bytes, (uint64_t)st.st_size, true, -1, NULL, name, out, err);
+        return open_bytes(bytes, (uint64_t)st.st_size, HOLDS_MEMORY, -1, NULL, name, out, err);
     }
     tnb_mapping m = {0};
     TNB_TRY(tnb_map_fd(fd, name, 0, &m, err));
-    return open_bytes((void *)(uintptr_t)m.data, m.size, false, fd, anonymous ? NULL : &st, name,
-                      out, err);
+    return open_bytes((void *)(uintptr_t)m.data, m.size, HOLDS_MAPPING, fd, anonymous ? NULL : &st,
+                      name, out, err);
 }
 
 tnb_status
@@ -315,7 +315,24 @@ tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_arti
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for an artifact of %zu bytes", name, n);
     if (n)
         memcpy(copy, bytes, n);
-    return open_bytes(copy, n, true, -1, NULL, name, out, err);
+    return open_bytes(copy, n, HOLDS_MEMORY, -1, NULL, name, out, err);
+}
+
+tnb_status
+tnr_artifact_open_borrowed(const void *bytes, size_t n, const char *name, tnr_artifact **out,
+                           tnb_err *err)
+{
+    NEED_N(bytes, n, err);
+    NEED(name, err);
+    NEED(out, err);
+    if ((uintptr_t)bytes % TNB_TNO_ALIGN) {
+        (void)tnb_fail(err, TNB_INVALID,
+                       "%s: the memory of an artifact begins %u bytes behind a multiple of %d",
+                       name, (unsigned)((uintptr_t)bytes % TNB_TNO_ALIGN), TNB_TNO_ALIGN);
+        tnb_hint(err, "align it, or let tnr_artifact_open_memory copy it");
+        return TNB_INVALID;
+    }
+    return open_bytes((void *)(uintptr_t)bytes, n, HOLDS_NOTHING, -1, NULL, name, out, err);
 }
 
 void

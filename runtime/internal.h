@@ -161,6 +161,10 @@ struct packed_entry {
     tnr_packed p;
     struct packed_entry *next; /* of the replaced ones */
 };
+/* Checks options and copies them. */
+TNB_MUST_CHECK tnb_status
+tnr_take_options(const tnr_runtime_options *opt, tnr_runtime_options *out, tnb_err *err);
+
 struct tnr_runtime {
     tnr_runtime_options opt;
     int threads;
@@ -191,7 +195,11 @@ struct tnr_artifact {
     char *name; /* for messages */
     uint8_t *map;
     uint64_t n;
-    bool allocated;          /* map is from malloc, else mapped */
+    enum holds {
+        HOLDS_MAPPING,
+        HOLDS_MEMORY,
+        HOLDS_NOTHING
+    } holds;                 /* what to give back: `map` is mapped, from malloc, borrowed */
     int fd;                  /* of what is mapped and may be changed; -1: none */
     struct timespec written; /* when it was, last */
     tnb_arena *arena;

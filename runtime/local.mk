@@ -14,6 +14,7 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/queue.c \
 	runtime/refusal.c \
 	runtime/runtime.c \
+	runtime/session.c \
 	runtime/tensor.c \
 	runtime/value.c \
 	runtime/version.c \
@@ -24,3 +25,11 @@ EXTRA_runtime_libtenon_rt_la_DEPENDENCIES = runtime/libtenon-rt.map
 EXTRA_DIST += runtime/libtenon-rt.map
 runtime_libtenon_rt_la_LIBADD = $(BASE_LIB) $(JANSSON_LIBS)
 EXTRA_DIST += runtime/README.md
+
+# All that a program needs which runs models on the processor alone, in one static library: base, runtime and the device half of cpu.
+if BUILD_CPU
+lib_LIBRARIES += runtime/libtenon-rt-cpu.a
+runtime_libtenon_rt_cpu_a_SOURCES = $(core_base_libtenon_base_la_SOURCES) $(runtime_libtenon_rt_la_SOURCES) $(backends_cpu_cpu_rt_la_SOURCES)
+runtime_libtenon_rt_cpu_a_CPPFLAGS = $(AM_CPPFLAGS) $(INIH_CFLAGS) $(JANSSON_CFLAGS) $(XXHASH_CFLAGS) -DTNB_STATIC_PLUGINS
+runtime_libtenon_rt_cpu_a_CFLAGS = $(AM_CFLAGS) -ffunction-sections -fdata-sections
+endif

@@ -558,7 +558,9 @@ tnr_device_open(tnr_runtime *rt, const char *name, int id, tnr_device **out, tnb
                                   .user = &section,
                                   .cache_dir = rt->opt.conf ? tnb_conf_text(rt->opt.conf, "tenon",
                                                                             NULL, "cache_dir")
-                                                            : NULL};
+                                                            : NULL,
+                                  .allocator = rt->opt.allocator,
+                                  .pool = rt->opt.pool};
         st = drv ? check_settings(rt, drv, err) : err->status;
         if (st == TNB_OK)
             st = tnr_device_new(drv, id, &opt, &dev, err);
@@ -583,8 +585,8 @@ tnr_device_host(tnr_runtime *rt)
 
 /* ---- the runtime ---- */
 
-static tnb_status
-take_options(const tnr_runtime_options *opt, tnr_runtime_options *out, tnb_err *err)
+tnb_status
+tnr_take_options(const tnr_runtime_options *opt, tnr_runtime_options *out, tnb_err *err)
 {
     if (opt->size && opt->size != sizeof *out) {
         (void)tnb_fail(err, TNB_ABI, "tnr_runtime_new: the options have %" PRIu32 " bytes of %zu",
@@ -595,6 +597,11 @@ take_options(const tnr_runtime_options *opt, tnr_runtime_options *out, tnb_err *
     *out = *opt;
     if (out->threads < 0)
         return tnb_fail(err, TNB_INVALID, "tnr_runtime_new: %d threads", out->threads);
+    if ((out->allocator && (!out->allocator->alloc || !out->allocator->free)) ||
+        (out->pool && (!out->pool->run || out->pool->threads < 1)))
+        return tnb_fail(
+            err, TNB_INVALID,
+            "tnr_runtime_new: the allocator lacks a function, or the pool a function or threads");
     return TNB_OK;
 }
 
@@ -604,11 +611,13 @@ tnr_runtime_new(const tnr_runtime_options *opt, tnr_runtime **out, tnb_err *err)
     NEED(out, err);
     tnr_runtime_options given = {0};
     if (opt)
-        TNB_TRY(take_options(opt, &given, err));
+        TNB_TRY(tnr_take_options(opt, &given, err));
     tnr_runtime *rt = calloc(1, sizeof *rt);
     if (!rt)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a runtime");
     rt->opt = given;
+    if (rt->opt.pool)
+        rt->opt.threads = rt->opt.pool->threads;
     rt->threads = rt->opt.threads > 0 ? rt->opt.threads : (int)tnb_threads_default();
     pthread_mutexattr_t recursive;
     pthread_mutexattr_init(&recursive);

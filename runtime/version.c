@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The version of libtenon-rt, for programs that want to know which library they run with. */
 #include "config.h"
-#include "tenon/base/status.h"
-
-TNB_EXPORT const char *
-tnr_version(void);
+#include "tenon/rt/session.h"
 
 const char *
 tnr_version(void)

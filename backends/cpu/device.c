@@ -36,11 +36,40 @@ struct cpu_workspace {
 
 struct cpu_device {
     int threads;
+    const tnr_allocator *allocator; /* of the embedding program; NULL: none */
+    const tnr_thread_pool *pool;
     atomic_bool tiles; /* an object was loaded whose kernels use matrix tiles */
     cpu_team *team;
     pthread_mutex_t lock; /* of the list */
     struct cpu_workspace *idle;
 };
+
+/* ---- memory ---- */
+
+/* Much of it lies in large pages, where the system has some to give. */
+static bool
+get_memory(const struct cpu_device *d, void **mem, uint64_t bytes)
+{
+    size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
+    if (d->allocator && bytes <= PTRDIFF_MAX) {
+        *mem = d->allocator->alloc(d->allocator->user, bytes ? bytes : 1, CPU_ALIGN);
+        return *mem != NULL;
+    }
+    if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
+        return false;
+    if (align == CPU_HUGE)
+        (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
+    return true;
+}
+
+static void
+give_memory(const struct cpu_device *d, void *mem)
+{
+    if (d->allocator && mem)
+        d->allocator->free(d->allocator->user, mem);
+    else
+        free(mem);
+}
 
 /* ---- opening ---- */
 
@@ -63,15 +92,17 @@ cpu_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err 
     }
     pthread_mutex_init(&d->lock, NULL);
     cpu_set_threads(d, opt ? opt->threads : 0);
+    d->allocator = opt ? opt->allocator : NULL;
+    d->pool = opt ? opt->pool : NULL;
     *dev = d;
     return TNB_OK;
 }
 
 static void
-free_workspace(struct cpu_workspace *w)
+free_workspace(const struct cpu_device *d, struct cpu_workspace *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
-        free(w->blocks[i]);
+        give_memory(d, w->blocks[i]);
     free(w->blocks);
     free(w->sizes);
     free(w);
@@ -83,7 +114,7 @@ cpu_close(void *dev)
     struct cpu_device *d = dev;
     while (d->idle) {
         struct cpu_workspace *next = d->idle->next;
-        free_workspace(d->idle);
+        free_workspace(d, d->idle);
         d->idle = next;
     }
     cpu_team_free(d->team);
@@ -137,29 +168,22 @@ cpu_check_features(void *dev, const char *const *wanted, uint32_t n, tnb_err *er
     return TNB_UNSUPPORTED;
 }
 
-/* ---- memory ---- */
-
-/* Much of it lies in large pages, where the system has some to give. */
-static bool
-get_memory(void **mem, uint64_t bytes)
-{
-    size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
-    if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
-        return false;
-    if (align == CPU_HUGE)
-        (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
-    return true;
-}
+/* ---- storages ---- */
 
 static tnb_status
 cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err)
 {
-    (void)dev;
     if (strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device has no memory of scope '%s'", scope);
-    if (!get_memory(mem, bytes))
+    if (!get_memory(dev, mem, bytes))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
     return TNB_OK;
+}
+
+static void
+cpu_free(void *dev, void *mem)
+{
+    give_memory(dev, mem);
 }
 
 /* ---- modules ---- */
@@ -215,7 +239,10 @@ take_workspace(struct cpu_device *d)
     if (w)
         d->idle = w->next;
     pthread_mutex_unlock(&d->lock);
-    return w ? w : calloc(1, sizeof *w);
+    w = w ? w : calloc(1, sizeof *w);
+    if (w)
+        w->device = d;
+    return w;
 }
 
 static void
@@ -251,9 +278,9 @@ workspace_block(struct cpu_workspace *w, size_t bytes)
     }
     uint32_t i = w->used;
     if (w->sizes[i] < bytes || !w->blocks[i]) {
-        free(w->blocks[i]);
+        give_memory(w->device, w->blocks[i]);
         w->sizes[i] = 0;
-        if (!get_memory(&w->blocks[i], bytes)) {
+        if (!get_memory(w->device, &w->blocks[i], bytes)) {
             w->blocks[i] = NULL;
             return NULL;
         }
@@ -291,8 +318,13 @@ kernel_team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, 
     bool few = env->worth > 0 && env->worth < env->threads;
     tiled_part tiled = {part, args};
     bool tiles = w->device->tiles;
-    cpu_team_run(w->device->team, few ? env->worth : env->threads, tiles ? run_tiled : part,
-                 tiles ? &tiled : args, min, n);
+    const tnr_thread_pool *pool = w->device->pool;
+    int most = few ? env->worth : env->threads;
+    if (pool)
+        pool->run(pool->user, tiles ? run_tiled : part, tiles ? &tiled : args, min, n, most);
+    else
+        cpu_team_run(w->device->team, most, tiles ? run_tiled : part, tiles ? &tiled : args, min,
+                     n);
     if (tiles)
         cpu_tiles_configure(); /* this thread ran parts, too */
 }
@@ -370,7 +402,6 @@ run_kernel(struct cpu_device *d, struct cpu_workspace *w, tnb_cpu_kernel fn, con
            struct cpu_call *call, tnb_err *err)
 {
     TNB_TRY(gather(l, call, w, err));
-    w->device = d;
     tnb_kernel_env env = {.threads = d->threads,
                           .workspace = kernel_workspace,
                           .user = w,
@@ -434,7 +465,7 @@ static const tnr_driver cpu_driver = {
     .describe = cpu_describe,
     .check_features = cpu_check_features,
     .alloc = cpu_alloc,
-    .free = tnr_host_free,
+    .free = cpu_free,
     .copy = tnr_host_copy,
     .zero = tnr_host_zero,
     .sync = tnr_host_sync,

@@ -77,3 +77,9 @@ tests_runtime_faults_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_runtime_faults_LDADD = $(RT_LIB) $(BASE_LIB)
 TESTS += tests/runtime/faults.sh
 EXTRA_DIST += tests/runtime/faults.sh
+
+# Artifacts of earlier versions of the format.
+EXTRA_DIST += tests/runtime/kept.py tests/runtime/kept/2.0 tests/runtime/kept/model.py
+if BUILD_CPU
+TESTS += tests/runtime/kept.py
+endif

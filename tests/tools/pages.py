@@ -67,7 +67,8 @@ def environment(work):
                    "--variable=libdir": lib[0]}
         shim = "".join(f"--x{k}) printf '%s\\n' '{v}' ;;\n" for k, v in answers.items())
         with open(os.path.join(bin_folder, "pkg-config"), "w") as f:
-            f.write("#!/bin/sh\nfor a; do case --x$a in\n" + shim + "esac; done\n")
+            f.write("#!/bin/sh\ncase \"$*\" in *--libs*tenon-rt-cpu*)\n"
+                    f"    echo -L{BUILD}/runtime -ltenon-rt-cpu -linih -ljansson -lltdl -lm; exit ;;\nesac\nfor a; do case --x$a in\n" + shim + "esac; done\n")
         os.chmod(f.name, 0o755)
     env["PATH"] = bin_folder + ":" + env["PATH"]
     for v in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "CFLAGS"):

@@ -13,7 +13,7 @@ from layout import functions  # noqa: E402
 
 LIBRARIES = {"base": "core/base/libtenon-base", "core": "core/libtenon", "kit": "kit/libtenon-kit", "rt": "runtime/libtenon-rt"}
 # Exported without a public header: what another library of Tenon or a test uses, and each library's version.
-PRIVATE = {"tn_apply_rules", "tn_arith_rules", "tn_n_arith_rules", "tn_version", "tnk_version", "tnr_version"}
+PRIVATE = {"tn_apply_rules", "tn_arith_rules", "tn_n_arith_rules", "tn_version", "tnk_version"}
 bad = []
 
 

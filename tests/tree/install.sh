@@ -31,6 +31,8 @@ sh "$top_srcdir/tests/tree/installed.sh" "$tmp/tenon" "$tree" "$settings" || sta
 if [ -z "${SANITIZE-}" ] && command -v pkg-config >/dev/null; then
     sh "$top_srcdir/tests/vendor/field.sh" "$tree" >"$tmp/page" || [ $? = 77 ] || { fail "a tutorial does not hold"; grep -v '^ok' "$tmp/page"; }
     "$TESTS_PYTHON" "$top_srcdir/tests/tools/pages.py" "$tree" >"$tmp/page" || { fail "a page of docs/ does not hold"; grep -v '^ok' "$tmp/page"; }
+    "$TESTS_PYTHON" "$top_srcdir/tests/tree/embedder.py" "$tree" >"$tmp/page" 2>&1 || [ $? = 77 ] ||
+        { fail "an embedder's first hour ends badly"; grep -v '^ok' "$tmp/page"; }
     # The largest backend; all of them: make check-vendor.
     sh "$top_srcdir/tests/vendor/newcomer.sh" "$tree" cpu >"$tmp/page" 2>&1 || { fail "a copy of cpu is not usable"; cat "$tmp/page"; }
 fi

@@ -3,7 +3,7 @@
 TREE_TESTS = tests/tree/docs.py tests/tree/figures.sh tests/tree/layers.py tests/tree/exports.py tests/tree/headers.sh tests/tree/doxygen.sh tests/tree/tarball.sh tests/tree/blank.sh tests/tree/lists.sh tests/tree/install.sh
 TESTS += $(TREE_TESTS)
 LONG_TESTS += tests/tree/reproducible.sh tests/tree/static.sh
-EXTRA_DIST += $(TREE_TESTS) tests/tree/reproducible.sh tests/tree/static.sh tests/tree/installed.sh tests/tree/libraries.sh
+EXTRA_DIST += $(TREE_TESTS) tests/tree/embedder.c tests/tree/embedder.py tests/tree/reproducible.sh tests/tree/static.sh tests/tree/installed.sh tests/tree/libraries.sh
 
 # The headers that are installed, for headers.sh.
 check_DATA = tests/tree/headers.list

@@ -31,6 +31,11 @@ tnr_artifact_open_fd(int fd, const char *name, tnr_artifact **out, tnb_err *err)
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_open_memory(const void *bytes, size_t n, const char *name, tnr_artifact **out,
                          tnb_err *err);
+/* From memory that is not copied: it stays as it is, and the caller's, until the artifact is closed and all that was made from it is
+ * gone. TNB_INVALID: it does not begin at a multiple of 64 bytes, as constants have to. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_artifact_open_borrowed(const void *bytes, size_t n, const char *name, tnr_artifact **out,
+                           tnb_err *err);
 TNB_EXPORT void
 tnr_artifact_close(tnr_artifact *a); /* NULL is fine */
 

@@ -19,6 +19,24 @@
 extern "C" {
 #endif
 
+/* Memory of the host from the program that embeds the runtime. Any thread may call. */
+typedef struct tnr_allocator {
+    void *(*alloc)(void *user, size_t bytes,
+                   size_t alignment);       /* a power of two; NULL: there is no memory */
+    void (*free)(void *user, void *memory); /* what `alloc` gave; never NULL */
+    void *user;
+} tnr_allocator;
+
+/* Threads of that program, in place of the runtime's own. */
+typedef struct tnr_thread_pool {
+    int threads; /* at least 1 */
+    /* Calls part(args, from, to, number) on pieces that together are [min, min + n), on up to `most` threads, each with a number of its
+     * own below that; returns when all is done. The calling thread may be one of them. Not called from within a part. */
+    void (*run)(void *user, void (*part)(void *args, int64_t from, int64_t to, int32_t number),
+                void *args, int64_t min, int64_t n, int most);
+    void *user;
+} tnr_thread_pool;
+
 /* Settings a driver is opened with. Borrowed for the call. */
 typedef struct tnr_device_options {
     uint32_t size;
@@ -27,6 +45,9 @@ typedef struct tnr_device_options {
     const char *(*setting)(const void *user, const char *key);
     const void *user;
     const char *cache_dir; /* [tenon] cache_dir, as tnb_cache_dir takes it; NULL: the usual one */
+    /* of the embedding program, for drivers whose memory and threads are the host's; they stay until the device is closed. NULL: none */
+    const tnr_allocator *allocator;
+    const tnr_thread_pool *pool;
 } tnr_device_options;
 
 enum { TNR_COPY_TO_DEVICE, TNR_COPY_TO_HOST, TNR_COPY_ON_DEVICE };

@@ -24,6 +24,13 @@ typedef struct tnr_plugin_desc {
     void (*fini)(void);
 } tnr_plugin_desc;
 
+/* The descriptor of a runtime plugin that is linked into the program (libtenon-rt-cpu.a has cpu_rt), to be declared and given to
+ * tnr_runtime_add or to a session:
+ *
+ *     extern const tnr_plugin_desc TNR_LINKED(cpu_rt);
+ */
+#define TNR_LINKED(name_) name_##_LTX_tnr_plugin
+
 /* The definition of a runtime plugin's descriptor:
  *
  *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers, .n_drivers = 1);

@@ -47,6 +47,10 @@ typedef struct tnr_runtime_options {
                                     description, are not refused: they stay in the memory given to
                                     them as far as the device and its driver keep them there */
     uint64_t memory_limit; /* bytes of storage in use on each device; 0: what the device has */
+    /* Of the device `cpu`: memory of its tensors and kernels, threads of kernels. Borrowed until the runtime and all that was made
+     * from it is gone. NULL: the runtime's own */
+    const tnr_allocator *allocator;
+    const tnr_thread_pool *pool; /* its number of threads counts, not `threads` */
 } tnr_runtime_options;
 
 /* The caller's, to be given to tnr_runtime_free after the machines made from it. opt may be NULL:
