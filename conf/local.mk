@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-dist_conf_DATA = conf/tenon.ini
-conftargetsdir = $(confdir)/targets
-dist_conftargets_DATA = conf/targets/cpu.ini conf/targets/cuda.ini conf/targets/gpu_generic.ini conf/targets/opencl.ini
-confprofilesdir = $(confdir)/profiles
-dist_confprofiles_DATA = conf/profiles/llm.ini
+# Settings stay as an administrator changed them: install.sh.
+SETTINGS = conf/tenon.ini conf/profiles/llm.ini \
+	conf/targets/cpu.ini conf/targets/cuda.ini conf/targets/gpu_generic.ini conf/targets/opencl.ini
+EXTRA_DIST += conf/install.sh $(SETTINGS)
+install_settings = '$(abs_top_srcdir)' "$(DESTDIR)$(confdir)" "$(DESTDIR)$(tenondatadir)/installed-settings" $(SETTINGS)
+install-data-local: install-settings
+install-settings:
+	@$(SHELL) $(srcdir)/conf/install.sh install $(install_settings)
+uninstall-local:
+	@$(SHELL) $(srcdir)/conf/install.sh uninstall $(install_settings)
+.PHONY: install-settings

@@ -66,6 +66,7 @@ include tests/opencl/local.mk
 include tests/aot/local.mk
 include tests/llm/local.mk
 include tests/pass/local.mk
+include tests/firsthour/local.mk
 include tests/tree/local.mk
 include tests/vendor/local.mk
 EXTRA_DIST += tests/README.md tests/leaks.txt

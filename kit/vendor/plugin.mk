@@ -98,11 +98,19 @@ install: all
 	mkdir -p '$(DESTDIR)$(TENON_PLUGINDIR)' '$(DESTDIR)$(TENON_CONFDIR)/targets'
 	install -m 755 $(TENON_MODULES) $(TENON_PROGRAMS) '$(DESTDIR)$(TENON_PLUGINDIR)/'
 	install -m 644 $(TENON_MANIFESTS) '$(DESTDIR)$(TENON_PLUGINDIR)/'
-	$(if $(CONFIG),$(tenon_cut) $(CONFIG) >'$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))')
+	$(if $(CONFIG),$(tenon_install_config))
+
+# Settings that an administrator changed stay; the new ones are written beside them (.new). Without a setting there is no file.
+tenon_ini = '$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))'
+define tenon_install_config
+@$(tenon_cut) '$(CONFIG)' >'$(BUILD)/installed.ini'; if ! grep -q '^\[' '$(BUILD)/installed.ini'; then :; \
+elif [ ! -e $(tenon_ini) ] || cmp -s '$(BUILD)/installed.ini' $(tenon_ini); then install -m 644 '$(BUILD)/installed.ini' $(tenon_ini); \
+else install -m 644 '$(BUILD)/installed.ini' $(tenon_ini).new && echo $(tenon_ini)' stays as it is; the new settings are beside it (.new)'; fi
+endef
 
 uninstall:
 	cd '$(DESTDIR)$(TENON_PLUGINDIR)' && rm -f $(PLUGINS:%=%.so) $(PLUGINS:%=%.plugin) $(PROGRAMS)
-	$(if $(CONFIG),rm -f '$(DESTDIR)$(TENON_CONFDIR)/targets/$(notdir $(CONFIG))')
+	$(if $(CONFIG),@$(tenon_cut) '$(CONFIG)' | cmp -s - $(tenon_ini) && rm -f $(tenon_ini) $(tenon_ini).new || test ! -e $(tenon_ini) || echo $(tenon_ini)' was changed and stays')
 
 clean:
 	rm -rf '$(BUILD)'
