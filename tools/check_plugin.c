@@ -5,7 +5,7 @@
  * loads the module, runs its init, compares its tables with the manifest and asks for its devices; it tells its parent
  * through a pipe what it is at, a line each:
  *
- *     P what follows        O what went well        E message TAB hint        S signal        F frame of the stack
+ *     P what follows    O what went well    W warning    E message TAB hint    S signal    F frame of the stack
  */
 #include "config.h"
 #include "tool.h"
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tenon/base/file.h"
+#include "tenon/kit/lower.h"
 
 static const tnt_option options[] = {{"timeout", 0, TNT_VALUE, "SECONDS",
                                       "time limit of the child process (default 30)"},
@@ -150,6 +151,36 @@ ask_devices(tnr_runtime *rt, const tnb_plugin *p)
     return true;
 }
 
+/* Attributes of its targets that the shared passes would not see, as their names or types are not those that they look for. */
+static bool
+check_capabilities(tnt_session *s, const tnb_plugin *p)
+{
+    bool ok = true;
+    for (uint32_t i = 0; i < p->n_provides; i++) {
+        const tn_target_kind *kind = strncmp(p->provides[i], "target:", 7)
+                                         ? NULL
+                                         : tn_find_target(s->registry, p->provides[i] + 7, NULL);
+        for (const tn_attr_schema *a = kind ? kind->attrs : NULL; a && a->name; a++) {
+            const tn_attr_schema *like = tnk_capability_like(a->name);
+            if (!like || (!strcmp(like->name, a->name) && like->type == a->type))
+                continue;
+            if (strcmp(like->name, a->name)) {
+                tell('W',
+                     "target '%s' has an attribute '%s', which no shared pass looks at; did "
+                     "you mean '%s' (%s)?",
+                     kind->base.name, a->name, like->name, like->doc);
+                continue;
+            }
+            tell('E',
+                 "target '%s': the attribute '%s' has another type than the passes that look "
+                 "at it expect\tsee tnk_capabilities in tenon/kit/lower.h",
+                 kind->base.name, a->name);
+            ok = false;
+        }
+    }
+    return ok;
+}
+
 static bool
 try_it(tnt_session *s, const tnt_args *a, const tnb_plugin *p)
 {
@@ -172,7 +203,7 @@ try_it(tnt_session *s, const tnt_args *a, const tnb_plugin *p)
         return false;
     }
     tell('O', "init and tables: all entries of the manifest are provided (%u)", p->n_provides);
-    return !rt || ask_devices(rt, p);
+    return rt ? ask_devices(rt, p) : check_capabilities(s, p);
 }
 
 /* ---- in the parent ---- */
@@ -273,6 +304,9 @@ hear(struct child *c, char *line)
         break;
     case 'O':
         printf("ok       %s\n", line + 1);
+        break;
+    case 'W':
+        printf("warning  %s\n", line + 1);
         break;
     case 'E':
         if ((tab = strchr(line, '\t')))

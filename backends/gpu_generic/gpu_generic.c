@@ -12,7 +12,7 @@ static const tn_attr_schema attrs[] = {
     {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most", "1..65536"},
     {"thread_warp_size", TN_ATTR_INT, 0, "1", "threads that run in lock step",
      "1|2|4|8|16|32|64|128"},
-    {"max_vector_lanes", TN_ATTR_INT, 0, "4", "lanes of the widest vector; 0: any", "0..1024"},
+    {"max_vector_lanes", TN_ATTR_INT, 0, "4", "lanes of the widest vector; 0: any", "0|1|2|4|8|16"},
     {"uniform_barriers", TN_ATTR_STR, 0, "\"yes\"",
      "whether all threads of a block have to come to a barrier: conditions of some threads are "
      "moved away from it (yes), also "

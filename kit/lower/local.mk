@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
+	kit/lower/capabilities.c \
 	kit/lower/common_subexpr.c \
 	kit/lower/compact_buffer.c \
 	kit/lower/convert_blocks.c \

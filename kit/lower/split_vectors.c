@@ -500,6 +500,13 @@ static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
     int64_t most = tnk_target_int(pc, "max_vector_lanes", 0);
+    if (most < 0 || most > 16 || (most & (most - 1))) {
+        tn_error(pc->ctx, 0, TNB_INVALID,
+                 "the target's attribute max_vector_lanes is %lld; vectors have 1, 2, 4, 8 or 16 "
+                 "lanes (0: any number)",
+                 (long long)most);
+        return NULL;
+    }
     return most > 0 ? tnk_map_kernels(pc, m, split_func, &most) : m;
 }
 

@@ -83,7 +83,8 @@ find_data(void *user, const tn_node *n)
         return TN_WALK_SKIP;
     if (!tnk_is_wide(tn_dtype_of(n)))
         return n->kind == TN_KIND_BUFFER_LOAD ? TN_WALK_SKIP : TN_WALK_ON;
-    bool large = tn_int_value(n, &v) && (v > INT32_MAX || v < -INT32_MAX);
+    bool large = tn_int_value(n, &v) &&
+                 (v > INT32_MAX || v < (tn_dtype_of(n).code == TNB_INT ? -INT32_MAX : 0));
     return n->kind == TN_KIND_BUFFER_LOAD || large || tnb_ptrmap_has(&w->vars, n) ? TN_WALK_STOP
                                                                                   : TN_WALK_ON;
 }

@@ -83,6 +83,31 @@ static const tn_pass pass = {.base.size = PASS_SIZE,
                              .run = candidate_run};
 static const tn_pass *const passes[] = {&pass};
 
+#if defined(MISSPELT)
+/* A device without pointers and 64-bit integers, if the names were right. */
+static const char *const kinds[] = {"candidate", NULL};
+static const tn_attr_schema attrs[] = {
+    {"suports_pointers", TN_ATTR_BOOL, 0, "False", "addresses of elements", NULL},
+#ifdef OTHER_TYPE
+    {"supports_int64", TN_ATTR_STR, 0, "\"no\"", "arithmetic on int64", NULL},
+#else
+    {"supports_int64", TN_ATTR_BOOL, 0, "False", "arithmetic on int64", NULL},
+#endif
+    {"supports_tensor_cores", TN_ATTR_BOOL, 0, "False", "a matter of the plugin's own", NULL},
+    {0},
+};
+static const char *const list[] = {NULL};
+static const tn_target_kind kind = {.base = {sizeof kind, "candidate", "for tests"},
+                                    .kinds = kinds,
+                                    .attrs = attrs,
+                                    .library_dispatch = list,
+                                    .legalize = list,
+                                    .finalize = list,
+                                    .lower = list,
+                                    .device = "cpu"};
+static const tn_target_kind *const targets[] = {&kind};
+#endif
+
 #ifdef OTHER_DESCRIPTOR
 /* As other headers, in which the descriptor ended here, would have made it. */
 #undef TNB_PLUGIN_HEAD
@@ -92,4 +117,9 @@ static const tn_pass *const passes[] = {&pass};
             TNB_BUILD_BITS, TNB_CPU_BITS, (kind_), 0, (name_), (version_), (licence_), (summary_) \
     }
 #endif
-TN_PLUGIN(candidate, "1.0", "MIT-0", "for tests", .passes = passes, .n_passes = 1, .init = start);
+TN_PLUGIN(candidate, "1.0", "MIT-0", "for tests", .passes = passes, .n_passes = 1, .init = start
+#ifdef MISSPELT
+          ,
+          .targets = targets, .n_targets = 1
+#endif
+);

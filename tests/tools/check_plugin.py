@@ -107,6 +107,14 @@ bad("a promise that another plugin makes", build("double", provides="pass:Candid
 r = tenon("check-plugin", path("double/candidate.so"), "--set", "tenon.prefer.FuseOps=transform")
 check("also provided" not in r.stderr, "a site that says which one serves is not told again", r)
 
+# attributes of targets by which passes know what a device lacks
+two = "pass:CandidatePass, target:candidate"
+r = tried(build("misspelt", "-DMISSPELT", provides=two))
+check(r.returncode == 0 and "warning  target 'candidate' has an attribute 'suports_pointers'" in r.stdout and "did you mean 'supports_pointers'" in
+      r.stdout, "a misspelt capability of a device is named", r)
+check("tensor_cores" not in r.stdout and "'supports_int64'" not in r.stdout, "what is not like one, and what is one, is not", r)
+bad("a capability of another type", build("othertype", "-DMISSPELT", "-DOTHER_TYPE", provides=two), "'supports_int64' has another type")
+
 # a plugin that is gone
 module = write("module.py", "@R.function\ndef main(x: R.Tensor((2, 3), dtype=\"float32\")):\n    y = R.nn.relu(x)\n    return y\n")
 site = write("site/site.ini", f"[tenon]\nplugin_path = {path('good')}\n\n[pipeline cpu]\ninsert.mine = after LegalizeOps: CandidatePass\n")

@@ -118,7 +118,9 @@ typedef struct tnk_dialect {
     /* What stands for a thread index ("threadIdx.x"); NULL: what `threads` says. */
     const char *(*thread)(tnk_emitter *e, const char *tag);
     /* Writes a statement, or an expression, in a form of its own; false, with nothing written: the usual form. Each comes here
-     * once; tnk_emit_plain_stmt and tnk_emit_plain_expr write the usual form. */
+     * once; tnk_emit_plain_stmt and tnk_emit_plain_expr write the usual form. Loops that are bound to threads (for_kind
+     * TN_FOR_THREAD_BINDING) come as loops too, though no loop is written for them: their variable is the thread's index, which
+     * `thread` or `threads` gives. A hook for loops looks at for_kind first, and leaves those to the usual form. */
     bool (*stmt)(tnk_emitter *e, const tn_stmt *s);
     bool (*expr)(tnk_emitter *e, const tn_expr *x);
     /* A loop T.parallel, not within another, whose turns a team of threads may share; false: it is written as one for a single

@@ -31,6 +31,15 @@ tnk_ranged_init(tnk_ranged *r, tn_ctx *ctx, const tn_prim_func *f);
 TNB_EXPORT const tn_stmt *
 tnk_ranged_rewrite(tnk_ranged *r, const tn_stmt *s);
 
+/* ---- what a device lacks ---- */
+/* The attributes by which a target says it, which the passes of @gpu_lower look at; up to the entry without a name. A target's schema
+ * has those that it wants, under these names and of these types, with values of its own; one that it does not have is as the
+ * `fallback` here says. */
+TNB_EXPORT extern const tn_attr_schema tnk_capabilities[];
+/* The capability of this name, or that of the nearest name, which may be meant; NULL: none is near. */
+TNB_EXPORT const tn_attr_schema *
+tnk_capability_like(const char *name);
+
 /* ---- statements ---- */
 /* The sequence of the statements that do something. */
 TNB_EXPORT const tn_stmt *
