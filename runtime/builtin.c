@@ -416,15 +416,6 @@ checked_shape(ARGS)
     return tnr_shape_new(s->dims + (s->n - k), (uint32_t)k, ret, err);
 }
 
-static struct tnr_queue *
-queue_of(const tnr_vm *vm, const tnr_device *dev)
-{
-    for (uint32_t i = 0; i < vm->p.head.n_devices; i++)
-        if (vm->devices[i] == dev)
-            return vm->queues[i];
-    return NULL;
-}
-
 /* A tensor of the same elements in storage of its own. */
 static tnb_status
 copy(ARGS)
@@ -437,7 +428,7 @@ copy(ARGS)
     }
     const tnr_tensor *t = args[0].u.tensor;
     tnr_value v;
-    struct tnr_queue *q = vm ? queue_of(vm, t->storage->device) : NULL;
+    struct tnr_queue *q = tnr_vm_queue(vm, t->storage->device);
     TNB_TRY(tnr_tensor_new_on(t->storage->device, q, t->dl.shape, (uint32_t)t->dl.ndim, t->dl.dtype,
                               &v, err));
     tnb_status st = tnr_tensor_copy(t, v.u.tensor, err);

@@ -21,6 +21,11 @@ struct cached_alloc {
     tnr_value value;
 };
 
+struct graph_storages {
+    uint32_t n, cap;
+    tnr_storage **at; /* counted */
+};
+
 /* One captured graph. The key: function, slot, dims; what it depends on beside: the arguments. */
 struct graph {
     struct graph *next;
@@ -29,7 +34,8 @@ struct graph {
     tnr_value shape; /* or null */
     tnr_value args;  /* the tuple that it was captured with: its memory stays */
     tnr_value result;
-    void *graph; /* the driver's */
+    void *graph;                    /* the driver's */
+    struct graph_storages storages; /* that its launches use, whoever gave them */
 };
 
 struct graphs {
@@ -46,6 +52,45 @@ graphs_of(tnr_vm *vm, tnb_err *err)
 }
 
 static void
+forget_storages(struct graph_storages *g)
+{
+    while (g->n)
+        tnr_object_release(&g->at[--g->n]->object);
+    free(g->at);
+    *g = (struct graph_storages){0};
+}
+
+tnb_status
+tnr_graph_note(tnr_vm *vm, tnr_storage *s, tnb_err *err)
+{
+    struct graph_storages *g = vm->captured;
+    for (uint32_t i = 0; i < g->n; i++)
+        if (g->at[i] == s)
+            return TNB_OK;
+    if (g->n == g->cap) {
+        uint32_t cap = g->cap ? 2 * g->cap : 16;
+        tnr_storage **at = realloc(g->at, cap * sizeof *at);
+        if (!at)
+            return tnb_fail(err, TNB_NO_MEMORY, "no memory for a graph");
+        g->at = at;
+        g->cap = cap;
+    }
+    tnr_object_retain(&s->object);
+    g->at[g->n++] = s;
+    return TNB_OK;
+}
+
+/* Its storages are used in the order of the stream on which it is launched: before and behind the launch. */
+static tnb_status
+order(const struct graph *g, struct tnr_queue *q, tnb_err *err)
+{
+    for (uint32_t i = 0; i < g->storages.n; i++)
+        if (tnr_queue_of(g->storages.at[i]) != q)
+            TNB_TRY(tnr_storage_adopt(g->storages.at[i], q, err));
+    return TNB_OK;
+}
+
+static void
 free_graph(tnr_vm *vm, struct graph *g)
 {
     if (g->graph)
@@ -53,6 +98,7 @@ free_graph(tnr_vm *vm, struct graph *g)
     tnr_release(&g->shape);
     tnr_release(&g->args);
     tnr_release(&g->result);
+    forget_storages(&g->storages);
     free(g);
 }
 
@@ -156,7 +202,8 @@ run(tnr_vm *vm, const tnr_value *args, tnr_value *ret, tnb_err *err)
 }
 
 static tnb_status
-capture(tnr_vm *vm, const tnr_value *args, void **graph, tnr_value *result, tnb_err *err)
+capture(tnr_vm *vm, const tnr_value *args, void **graph, struct graph_storages *storages,
+        tnr_value *result, tnb_err *err)
 {
     tnr_device *dev = vm->device;
     struct tnr_queue *q = vm->queues[0];
@@ -164,6 +211,7 @@ capture(tnr_vm *vm, const tnr_value *args, void **graph, tnr_value *result, tnb_
     tnb_err why;
     TNB_TRY(dev->driver->graph_begin(dev->handle, stream, err));
     q->capturing = vm->capturing = true;
+    vm->captured = storages;
     tnb_status st = run(vm, args, result, err);
     q->capturing = vm->capturing = false;
     tnb_status end = dev->driver->graph_end(dev->handle, stream, graph, st == TNB_OK ? err : &why);
@@ -181,10 +229,12 @@ run_and_capture(tnr_vm *vm, struct graph *g, const tnr_value *args, tnr_value *r
     const tnr_driver *d = vm->device->driver;
     tnr_value done = tnr_null(), result = tnr_null();
     void *graph = NULL;
+    struct graph_storages storages = {0};
     TNB_TRY(run(vm, args, &done, err));
-    tnb_status st = capture(vm, args, &graph, &result, err);
+    tnb_status st = capture(vm, args, &graph, &storages, &result, err);
     tnr_release(&done); /* in the same memory as `result` */
     if (st != TNB_OK) {
+        forget_storages(&storages);
         tnb_err_prefix(err, "capturing a graph of '%s'",
                        vm->p.text + vm->p.functions[g->function].name);
         return st;
@@ -198,6 +248,8 @@ run_and_capture(tnr_vm *vm, struct graph *g, const tnr_value *args, tnr_value *r
     }
     tnr_release(&g->args);
     tnr_release(&g->result);
+    forget_storages(&g->storages);
+    g->storages = storages;
     g->args = args[1];
     g->result = result;
     tnr_retain(g->args);
@@ -249,7 +301,9 @@ tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err 
         return TNB_NO_MEMORY;
     if (!g->graph || !same(g->args, args[1], 0))
         return run_and_capture(vm, g, args, ret, err);
+    TNB_TRY(order(g, q, err));
     TNB_TRY(dev->driver->graph_launch(dev->handle, tnr_stream(q), g->graph, err));
+    TNB_TRY(order(g, q, err));
     vm->refusals[0].pending = vm->refusals[0].mem != NULL; /* its kernels may have noted one */
     *ret = g->result;
     tnr_retain(*ret);

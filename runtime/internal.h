@@ -119,9 +119,13 @@ tnr_queue_of(const tnr_storage *s)
 {
     return __atomic_load_n(&s->queue, __ATOMIC_RELAXED);
 }
-/* The storage is used in the order of `q` from now on, behind what used it until now. */
+/* The storage is used in the order of `q` from now on, behind what used it until now: asked for before the work is queued, and
+ * again behind it. */
 TNB_MUST_CHECK tnb_status
 tnr_storage_adopt(tnr_storage *s, struct tnr_queue *q, tnb_err *err);
+/* Who uses the storage from now on waits for what was queued on `q` until now; its queue stays. */
+TNB_MUST_CHECK tnb_status
+tnr_storage_follow(tnr_storage *s, struct tnr_queue *q, tnb_err *err);
 /* Its queue, counted. */
 struct tnr_queue *
 tnr_storage_retain_queue(const tnr_storage *s);
@@ -281,7 +285,8 @@ struct tnr_vm {
     tnr_tensor_map *maps;
     tnr_value *copies; /* per parameter of a launch on `fallback`: the copy there, or null */
     bool profiling;
-    bool capturing; /* what is launched becomes a graph */
+    bool capturing;                  /* what is launched becomes a graph */
+    struct graph_storages *captured; /* that it uses */
     void *
         uploaded; /* event behind the arguments that were copied without waiting; NULL: none so far */
     struct tnr_queue *fallback_queue;
@@ -289,6 +294,13 @@ struct tnr_vm {
     atomic_bool cancel;
     tnr_kernel_time *times;
 };
+/* The machine's queue on a device; NULL: none. */
+struct tnr_queue *
+tnr_vm_queue(const tnr_vm *vm, const tnr_device *dev);
+/* The storage of a tensor, or those of a tuple's tensors, are used in the order of the machine's queues. In a capture they are noted
+ * as the graph's instead. */
+TNB_MUST_CHECK tnb_status
+tnr_vm_order(tnr_vm *vm, tnr_value v, int depth, tnb_err *err);
 TNB_MUST_CHECK tnb_status
 tnr_vm_constant(tnr_vm *vm, uint32_t index, tnr_value *out, tnb_err *err);
 
@@ -310,6 +322,9 @@ TNB_MUST_CHECK tnb_status
 tnr_graph_cached_alloc(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
 TNB_MUST_CHECK tnb_status
 tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+/* In a capture: the graph uses the storage. */
+TNB_MUST_CHECK tnb_status
+tnr_graph_note(tnr_vm *vm, tnr_storage *s, tnb_err *err);
 void
 tnr_graphs_free(tnr_vm *vm);
 

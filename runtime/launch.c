@@ -294,6 +294,24 @@ gather_params(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t **list, bool *no
     return TNB_OK;
 }
 
+/* Behind a launch: another thread's machine may have taken a storage over since it was asked for. */
+static __attribute__((noinline)) tnb_status
+order_again(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
+{
+    const tnb_tno_kernel *k = &vm->p.kernels[in->b];
+    const uint32_t *list = operands(vm, in);
+    tnr_value v;
+    for (uint32_t i = 0; i < k->n_params; i++) {
+        const tnb_tno_param *p = &vm->p.params[k->first_param + i];
+        if (tnb_param_is_memory(p->kind)) {
+            TNB_TRY(operand(vm, top(vm), *list, &v, err));
+            TNB_TRY(tnr_vm_order(vm, v, 0, err));
+        }
+        list += tnb_tno_operands(p);
+    }
+    return TNB_OK;
+}
+
 static tnb_status
 launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *err)
 {
@@ -319,6 +337,8 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
     if (k->flags & TNB_TNO_CHECKED)
         TNB_TRY(tnr_refusal_give(vm, in->b, &vm->params[refused].u.memory, err));
     st = run_launch(vm, &vm->kernels[in->b], k->device, &l, err);
+    if (vm->has_queues && st == TNB_OK)
+        st = order_again(vm, in, err);
     if (k->flags & TNB_TNO_CHECKED && tnr_refusal_after(vm, in->b, err) != TNB_OK)
         return TNB_BOUNDS; /* with a message that names the kernel */
     if (st != TNB_OK)

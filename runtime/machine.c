@@ -283,13 +283,32 @@ tnr_vm_device(tnr_vm *vm)
     return vm ? vm->device : NULL;
 }
 
-void *
-tnr_vm_stream(tnr_vm *vm, const tnr_device *dev)
+struct tnr_queue *
+tnr_vm_queue(const tnr_vm *vm, const tnr_device *dev)
 {
     for (uint32_t i = 0; vm && i < vm->p.head.n_devices; i++)
         if (vm->devices[i] == dev)
-            return tnr_stream(vm->queues[i]);
+            return vm->queues[i];
     return NULL;
+}
+
+void *
+tnr_vm_stream(tnr_vm *vm, const tnr_device *dev)
+{
+    return tnr_stream(tnr_vm_queue(vm, dev));
+}
+
+tnb_status
+tnr_vm_use(tnr_vm *vm, const tnr_tensor *t, tnb_err *err)
+{
+    NEED(t, err);
+    tnr_storage *s = t->storage;
+    if (!s->device->has_streams)
+        return TNB_OK;
+    if (vm && vm->capturing)
+        return tnr_graph_note(vm, s, err);
+    struct tnr_queue *q = tnr_vm_queue(vm, s->device);
+    return tnr_queue_of(s) == q ? TNB_OK : tnr_storage_adopt(s, q, err);
 }
 
 void
@@ -411,14 +430,13 @@ uploads_end(tnr_vm *vm, bool noted, tnb_status st, tnb_err *err)
     return st == TNB_OK ? waited : st;
 }
 
-/* After a call: other users of its arguments wait for what it queued. */
-static tnb_status
-keep_order(tnr_vm *vm, tnr_value v, int depth, tnb_err *err)
+tnb_status
+tnr_vm_order(tnr_vm *vm, tnr_value v, int depth, tnb_err *err)
 {
-    if (v.tag == TNR_TENSOR && v.u.tensor->storage->device == vm->device)
-        return tnr_storage_adopt(v.u.tensor->storage, vm->queues[0], err);
+    if (v.tag == TNR_TENSOR && tnr_vm_queue(vm, v.u.tensor->storage->device))
+        return tnr_vm_use(vm, v.u.tensor, err);
     for (uint32_t i = 0; v.tag == TNR_TUPLE && depth <= DEEPEST_ARGUMENT && i < v.u.tuple->n; i++)
-        TNB_TRY(keep_order(vm, v.u.tuple->items[i], depth + 1, err));
+        TNB_TRY(tnr_vm_order(vm, v.u.tuple->items[i], depth + 1, err));
     return TNB_OK;
 }
 
@@ -530,10 +548,6 @@ tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n,
     }
     if (st == TNB_OK)
         st = tnr_vm_call_closure(vm, closure.u.closure, own, n, ret, err);
-    for (uint32_t i = 0; vm->has_queues && vm->queues[0] && i < taken; i++) {
-        tnb_status kept = keep_order(vm, own[i], 0, st == TNB_OK ? err : NULL);
-        st = st == TNB_OK ? kept : st;
-    }
     if (uploads)
         st = uploads_end(vm, noted, st, err);
     if (st != TNB_OK)

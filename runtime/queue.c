@@ -3,8 +3,9 @@
  *
  * Every machine has a stream on each device that has streams. A storage belongs to the stream that used it last (its queue):
  * whoever uses it on another one lets that wait for what was queued until then, and takes it over. So does the pool with
- * a block that comes back. Copies with the host go by the storage's queue. A program that lets two machines use
- * the same storage at the same time may read it only; what each queued meanwhile is covered when the calls end.
+ * a block that comes back. Copies with the host go by the storage's queue. It does not matter how a machine got the storage: it asks
+ * for the order before each piece of work, and again behind it, since another thread's machine may have taken the storage over
+ * between the two. A program that lets two machines use the same storage at the same time may read it only.
  */
 #include <stdlib.h>
 #include "internal.h"
@@ -114,12 +115,25 @@ tnr_storage_adopt(tnr_storage *s, struct tnr_queue *q, tnb_err *err)
     tnr_device *dev = s->device;
     pthread_mutex_lock(&dev->lock);
     struct tnr_queue *old = s->queue;
+    /* ORDER: before the old queue's event is recorded. Whoever queues there behind the event looks at the owner afterwards. */
+    __atomic_store_n(&s->queue, q, __ATOMIC_SEQ_CST);
     tnb_status st = tnr_queue_wait_locked(dev, q, old, err);
-    if (st == TNB_OK && old != q) {
-        __atomic_store_n(&s->queue, tnr_queue_retain(q), __ATOMIC_RELAXED);
+    if (st != TNB_OK) {
+        __atomic_store_n(&s->queue, old, __ATOMIC_SEQ_CST);
+    } else if (old != q) {
+        (void)tnr_queue_retain(q);
         tnr_queue_release_locked(old);
     }
     pthread_mutex_unlock(&dev->lock);
+    return st;
+}
+
+tnb_status
+tnr_storage_follow(tnr_storage *s, struct tnr_queue *q, tnb_err *err)
+{
+    pthread_mutex_lock(&s->device->lock);
+    tnb_status st = tnr_queue_wait_locked(s->device, s->queue, q, err);
+    pthread_mutex_unlock(&s->device->lock);
     return st;
 }
 
@@ -185,7 +199,7 @@ struct tnr_pending {
 
 /* Queues the copy where the driver can; *event: that of its end, NULL: it is done. */
 static tnb_status
-start(const tnr_storage *s, const tnr_copy *c, void **event, tnb_err *err)
+start(tnr_storage *s, const tnr_copy *c, void **event, tnb_err *err)
 {
     tnr_device *dev = s->device;
     const tnr_driver *d = dev->driver;
@@ -202,6 +216,8 @@ start(const tnr_storage *s, const tnr_copy *c, void **event, tnb_err *err)
             st = d->copy_start(dev->handle, tnr_stream(q), c, err);
         if (st == TNB_OK)
             st = d->event_record(dev->handle, *event, tnr_stream(q), err);
+        if (st == TNB_OK && tnr_queue_of(s) != q) /* another thread's machine took it over */
+            st = tnr_storage_follow(s, q, err);
         if (st != TNB_OK && *event) {
             (void)d->sync(dev->handle, tnr_stream(q), NULL); /* the copy may be under way */
             d->event_free(dev->handle, *event);

@@ -363,7 +363,7 @@ copy_on_device(const tnr_tensor *from, const tnr_tensor *to, const tnr_copy *c, 
     if (st == TNB_OK && c->bytes)
         st = dev->driver->copy(dev->handle, tnr_stream(q), c, err);
     if (st == TNB_OK)
-        st = tnr_queue_wait(dev, source, q, err);
+        st = tnr_storage_follow(from->storage, q, err);
     tnr_queue_release(q);
     tnr_queue_release(source);
     return st;

@@ -590,17 +590,24 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
     return p->call(vm, args, in->aux, ret, err);
 }
 
-/* On a device with streams. */
+/* On a device with streams. The runtime's own functions give work to devices through functions that keep the order. */
 static tnb_status
 invoke_in_order(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_err *err)
 {
     const tnr_packed *p = vm->packed[in->b];
     bool apart = !p || !(p->flags & TNR_PACKED_STREAM);
+    bool own = p >= tnr_builtins && p < tnr_builtins + tnr_n_builtins;
     TNB_TRY(may_be_captured(vm, p, vm->p.text + vm->p.packed[in->b], err));
+    for (uint32_t i = 0; !own && i < in->aux; i++)
+        TNB_TRY(tnr_vm_order(vm, args[i], 0, err));
     if (apart)
         TNB_TRY(join_own_streams(vm, true, err));
-    tnb_status st = invoke(vm, in, args, ret, err);
-    return st == TNB_OK && apart ? join_own_streams(vm, false, err) : st;
+    TNB_TRY(invoke(vm, in, args, ret, err));
+    if (apart)
+        TNB_TRY(join_own_streams(vm, false, err));
+    for (uint32_t i = 0; !own && i < in->aux; i++)
+        TNB_TRY(tnr_vm_order(vm, args[i], 0, err));
+    return TNB_OK;
 }
 
 /* Packed functions and closures: they may call back into the machine. Values stay in the caller's

@@ -19,12 +19,23 @@ typedef struct memory {
     uint64_t bytes;
 } memory;
 
+enum { DEVICES = 2 };
+
+/* Two devices, whose streams are in one queue so that their work overtakes each other's, too. */
+typedef struct sim {
+    simacc_stream *own; /* the stream NULL */
+} sim;
+
 static struct {
     simacc_queue *q;
-    simacc_stream *own;
+    sim devices[DEVICES];
+    int opened;
     memory *all;
     uint64_t seed;
-    int allocs, replays, captures, updates, asked;
+    int allocs, replays, captures, updates, asked, peer_copies;
+    bool strangers;                    /* the devices cannot reach each other */
+    void (*before_launch)(void *user); /* called once; NULL: nothing */
+    void *user;
     int calls, fail; /* the call that fails, from 1; 0: none */
 } dev;
 
@@ -65,22 +76,37 @@ drop(simacc_task *t)
     free(t);
 }
 
+static simacc_stream *
+stream_of(const void *d, void *stream)
+{
+    return stream ? stream : ((const sim *)d)->own;
+}
+
 static tnb_status
-give(void *stream, work w, tnb_err *err)
+give(const void *d, void *stream, work w, tnb_err *err)
 {
     work *own = malloc(sizeof *own);
     w.base = (simacc_task){perform, drop};
     *own = w;
-    return simacc_queue_put(dev.q, stream ? stream : dev.own, &own->base, err);
+    return simacc_queue_put(dev.q, stream_of(d, stream), &own->base, err);
+}
+
+static tnb_status
+sim_count(void *self, int *n, tnb_err *err)
+{
+    (void)self, (void)err;
+    *n = DEVICES;
+    return TNB_OK;
 }
 
 static tnb_status
 sim_open(void *self, int id, const tnr_device_options *opt, void **out, tnb_err *err)
 {
-    (void)self, (void)id, (void)opt, (void)err;
-    dev.q = simacc_queue_new(dev.seed);
-    dev.own = simacc_stream_new(dev.q);
-    *out = &dev;
+    (void)self, (void)opt, (void)err;
+    if (dev.opened++ == 0)
+        dev.q = simacc_queue_new(dev.seed);
+    dev.devices[id].own = simacc_stream_new(dev.q);
+    *out = &dev.devices[id];
     return TNB_OK;
 }
 
@@ -88,6 +114,8 @@ static void
 sim_close(void *d)
 {
     (void)d;
+    if (--dev.opened)
+        return;
     simacc_queue_free(dev.q);
     for (memory *m = dev.all, *next; m; m = next) {
         next = m->next;
@@ -134,11 +162,11 @@ at(const void *mem, uint64_t offset)
 }
 
 static tnb_status
-begin_copy(void *stream, const tnr_copy *c, tnb_err *err)
+begin_copy(const void *d, void *stream, const tnr_copy *c, tnb_err *err)
 {
     TNB_TRY(call_fails(err));
     bool up = c->kind == TNR_COPY_TO_DEVICE, down = c->kind == TNR_COPY_TO_HOST;
-    return give(stream,
+    return give(d, stream,
                 (work){.kind = 'c',
                        .to = down ? (char *)c->dst + c->dst_offset : at(c->dst, c->dst_offset),
                        .from = up ? (char *)(uintptr_t)c->src + c->src_offset
@@ -151,17 +179,32 @@ static tnb_status
 sim_copy_start(void *d, void *stream, const tnr_copy *c, tnb_err *err)
 {
     (void)d;
-    return begin_copy(stream, c, err);
+    return begin_copy(d, stream, c, err);
 }
 
 static tnb_status
 sim_copy(void *d, void *stream, const tnr_copy *c, tnb_err *err)
 {
     (void)d;
-    TNB_TRY(begin_copy(stream, c, err));
+    TNB_TRY(begin_copy(d, stream, c, err));
     return c->kind == TNR_COPY_ON_DEVICE
                ? TNB_OK
-               : simacc_queue_sync(dev.q, stream ? stream : dev.own, SIMACC_FOR_COPY, err);
+               : simacc_queue_sync(dev.q, stream_of(d, stream), SIMACC_FOR_COPY, err);
+}
+
+static bool
+sim_peer(void *d, void *from)
+{
+    (void)d, (void)from;
+    return !dev.strangers;
+}
+
+static tnb_status
+sim_peer_copy(void *d, void *stream, void *from, const tnr_copy *c, tnb_err *err)
+{
+    assert_true(d != from && c->kind == TNR_COPY_ON_DEVICE);
+    dev.peer_copies++;
+    return begin_copy(d, stream, c, err);
 }
 
 static tnb_status
@@ -169,7 +212,7 @@ sim_zero(void *d, void *stream, void *mem, uint64_t offset, uint64_t bytes, tnb_
 {
     (void)d;
     TNB_TRY(call_fails(err));
-    return give(stream, (work){.kind = 'z', .to = at(mem, offset), .bytes = bytes}, err);
+    return give(d, stream, (work){.kind = 'z', .to = at(mem, offset), .bytes = bytes}, err);
 }
 
 static tnb_status
@@ -177,7 +220,7 @@ sim_sync(void *d, void *stream, tnb_err *err)
 {
     (void)d;
     TNB_TRY(call_fails(err));
-    return simacc_queue_sync(dev.q, stream ? stream : dev.own, SIMACC_FOR_STREAM, err);
+    return simacc_queue_sync(dev.q, stream_of(d, stream), SIMACC_FOR_STREAM, err);
 }
 
 static tnb_status
@@ -216,7 +259,7 @@ sim_event_record(void *d, void *event, void *stream, tnb_err *err)
 {
     (void)d;
     TNB_TRY(call_fails(err));
-    return simacc_event_record(dev.q, stream ? stream : dev.own, event, err);
+    return simacc_event_record(dev.q, stream_of(d, stream), event, err);
 }
 
 static tnb_status
@@ -224,7 +267,7 @@ sim_event_wait(void *d, void *event, void *stream, tnb_err *err)
 {
     (void)d;
     TNB_TRY(call_fails(err));
-    return simacc_event_wait(dev.q, stream ? stream : dev.own, event, err);
+    return simacc_event_wait(dev.q, stream_of(d, stream), event, err);
 }
 
 static tnb_status
@@ -295,9 +338,13 @@ sim_launch(void *d, void *stream, void *kernel, const tnr_launch *l, tnb_err *er
 {
     const tnr_memory *x = &l->params[0].u.memory, *y = &l->params[1].u.memory,
                      *z = &l->params[l->n_params - 1].u.memory;
-    (void)d;
+    if (dev.before_launch) {
+        void (*first)(void *) = dev.before_launch;
+        dev.before_launch = NULL;
+        first(dev.user);
+    }
     TNB_TRY(call_fails(err));
-    return give(stream,
+    return give(d, stream,
                 (work){.kind = (int)(intptr_t)kernel,
                        .from = at(x->mem, x->offset),
                        .other = at(y->mem, y->offset),
@@ -359,7 +406,7 @@ static const tnr_driver late = {.base.size = sizeof(tnr_driver),
                                 .base.name = "late",
                                 .type = TNB_EXT_DEV,
                                 .alignment = 64,
-                                .count = tnr_host_count,
+                                .count = sim_count,
                                 .open = sim_open,
                                 .close = sim_close,
                                 .describe = sim_describe,
@@ -381,6 +428,8 @@ static const tnr_driver late = {.base.size = sizeof(tnr_driver),
                                 .copy_start = sim_copy_start,
                                 .pinned_alloc = sim_pinned_alloc,
                                 .pinned_free = sim_pinned_free,
+                                .peer = sim_peer,
+                                .peer_copy = sim_peer_copy,
                                 .formats = formats,
                                 .module_load = sim_load,
                                 .module_free = sim_unload,
@@ -401,7 +450,7 @@ on_own_stream(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err 
     (void)vm, (void)n, (void)ret;
     char *p = at(t->data, t->byte_offset);
     return give(
-        NULL,
+        dev.devices, NULL,
         (work){.kind = 't', .from = p, .other = p, .to = p, .bytes = args[0].u.tensor->n_bytes},
         err);
 }
@@ -414,9 +463,37 @@ on_machines_stream(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb
     (void)n, (void)ret;
     char *p = at(t->data, t->byte_offset);
     return give(
-        tnr_vm_stream(vm, tnr_vm_device(vm)),
+        dev.devices, tnr_vm_stream(vm, tnr_vm_device(vm)),
         (work){.kind = 't', .from = p, .other = p, .to = p, .bytes = args[0].u.tensor->n_bytes},
         err);
+}
+
+/* A tensor that no machine gets as an argument: a function gives it (test.shared), or works with it itself. */
+static tnr_value shared;
+
+static tnb_status
+give_shared(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
+{
+    (void)vm, (void)args, (void)n, (void)err;
+    *ret = shared;
+    tnr_retain(shared);
+    return TNB_OK;
+}
+
+/* shared = 2 * argument, on the machine's stream */
+static tnb_status
+set_shared(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
+{
+    const tnb_dltensor *t = &args[0].u.tensor->dl, *to = &shared.u.tensor->dl;
+    (void)n, (void)ret;
+    TNB_TRY(tnr_vm_use(vm, shared.u.tensor, err));
+    TNB_TRY(give(dev.devices, tnr_vm_stream(vm, tnr_vm_device(vm)),
+                 (work){.kind = 't',
+                        .from = at(t->data, t->byte_offset),
+                        .to = at(to->data, to->byte_offset),
+                        .bytes = BYTES},
+                 err));
+    return tnr_vm_use(vm, shared.u.tensor, err);
 }
 
 #define PACKED(name_, call_, flags_)                                                               \
@@ -431,7 +508,10 @@ static const tnr_packed own = PACKED("test.own", on_own_stream, 0),
                         blocking = PACKED("test.blocking", on_machines_stream,
                                           TNR_PACKED_VM | TNR_PACKED_STREAM |
                                               TNR_PACKED_CAPTURABLE | TNR_PACKED_BLOCKING);
-static const tnr_packed *const packed[] = {&own, &with_machine, &blocking};
+static const tnr_packed giving = PACKED("test.shared", give_shared,
+                                        TNR_PACKED_STREAM | TNR_PACKED_CAPTURABLE),
+                        setting = PACKED("test.set", set_shared, TNR_PACKED_VM | TNR_PACKED_STREAM);
+static const tnr_packed *const packed[] = {&own, &with_machine, &blocking, &giving, &setting};
 
 /* ---- programs ---- */
 
@@ -486,9 +566,10 @@ doubling(const char *call, bool longer)
     return p;
 }
 
-/* main(x) = run_or_capture(work, (x, storage's tensor)); work(x, y): y = x + x, then what `extra` does with y. */
+/* main(x) = run_or_capture(work, (x, storage's tensor)); work(x, y): y = x + x, or x and what `other` gives; then what `call` does
+ * with y. */
 static tnk_program *
-captured(const char *call, bool allocates)
+captured_of(const char *other, const char *call, bool allocates)
 {
     tnk_program *p = tnk_program_new(arena);
     uint32_t d = tnk_program_device(p, "late", 0, "global");
@@ -507,7 +588,9 @@ captured(const char *call, bool allocates)
     OP(RET, 0, 4, 0, 0);
     tnk_program_end(p);
     begin(p, work_, 2, 5);
-    OPL(LAUNCH, 0, k, V(0), V(0), V(1));
+    if (other)
+        OPL(CALLP, 4, tnk_program_packed(p, other), V(0));
+    OPL(LAUNCH, 0, k, V(0), V(other ? 4 : 0), V(1));
     if (call)
         OPL(CALLP, 2, tnk_program_packed(p, call), V(1));
     if (allocates)
@@ -521,13 +604,56 @@ captured(const char *call, bool allocates)
     return p;
 }
 
+static tnk_program *
+captured(const char *call, bool allocates)
+{
+    return captured_of(NULL, call, allocates);
+}
+
+/* main(x): the tensor of test.shared becomes x + x by a kernel, or 2 x by a function of its own (`call`); main gives x. */
+static tnk_program *
+writing(const char *call)
+{
+    tnk_program *p = tnk_program_new(arena);
+    uint32_t d = tnk_program_device(p, "late", 0, "global");
+    uint32_t k = tnk_program_kernel(p, "add", 0, d, three, 3, NULL);
+    begin(p, tnk_program_function(p, "main", TNB_TNO_PUBLIC, 1), 1, 3);
+    if (call) {
+        OPL(CALLP, 2, tnk_program_packed(p, call), V(0));
+    } else {
+        OPL(CALLP, 1, tnk_program_packed(p, "test.shared"), V(0));
+        OPL(LAUNCH, 0, k, V(0), V(0), V(1));
+    }
+    OP(RET, 0, 0, 0, 0);
+    tnk_program_end(p);
+    return p;
+}
+
+/* main(x) = the tensor of test.shared, after `call` has changed it, + x */
+static tnk_program *
+reading(const char *call)
+{
+    tnk_program *p = tnk_program_new(arena);
+    uint32_t d = tnk_program_device(p, "late", 0, "global");
+    uint32_t k = tnk_program_kernel(p, "add", 0, d, three, 3, NULL);
+    begin(p, tnk_program_function(p, "main", TNB_TNO_PUBLIC, 1), 1, 5);
+    OPL(CALLP, 1, tnk_program_packed(p, "test.shared"), V(0));
+    if (call)
+        OPL(CALLP, 4, tnk_program_packed(p, call), V(1));
+    new_tensor(p, 2, 3);
+    OPL(LAUNCH, 0, k, V(1), V(0), V(3));
+    OP(RET, 0, 3, 0, 0);
+    tnk_program_end(p);
+    return p;
+}
+
 /* ---- one use of the runtime ---- */
 
 typedef struct use {
     tnr_runtime *rt;
     tnr_artifact *artifact[2];
     tnr_vm *vm[2];
-    tnr_device *dev;
+    tnr_device *dev, *other;
     float host[N], out[N], back[N];
     bool wrong;
 } use;
@@ -537,17 +663,19 @@ static tnr_plugin_desc plugin = {.head = TNB_PLUGIN_HEAD(tnr_plugin_desc, TNB_PL
                                  .drivers = drivers,
                                  .n_drivers = 1,
                                  .packed = packed,
-                                 .n_packed = 3};
+                                 .n_packed = 5};
 
 static void
 use_begin(use *u, uint64_t seed, tnk_program *first, tnk_program *second)
 {
     *u = (use){0};
     dev.seed = seed;
-    dev.allocs = dev.replays = dev.captures = dev.updates = dev.asked = 0;
+    dev.allocs = dev.replays = dev.captures = dev.updates = dev.asked = dev.peer_copies = 0;
     OK(tnr_runtime_new(NULL, &u->rt, &err));
     OK(tnr_runtime_add(u->rt, &plugin, &err));
     OK(tnr_device_open(u->rt, "late", 0, &u->dev, &err));
+    OK(tnr_device_open(u->rt, "late", 1, &u->other, &err));
+    OK(tnr_tensor_new(u->dev, dims, 1, TNB_F32, &shared, &err));
     for (int i = 0; i < 2; i++) {
         if (!(i ? second : first))
             continue;
@@ -561,6 +689,7 @@ use_begin(use *u, uint64_t seed, tnk_program *first, tnk_program *second)
 static void
 use_end(use *u)
 {
+    tnr_release(&shared);
     for (int i = 0; i < 2; i++) {
         tnr_vm_free(u->vm[i]);
         tnr_artifact_close(u->artifact[i]);
@@ -748,24 +877,190 @@ replayed(use *u)
     tnr_release(&x);
 }
 
+static void
+three_times(use *u, tnr_value *x)
+{
+    float more[N];
+    for (int k = 0; k < N; k++)
+        more[k] = 3 * u->host[k];
+    OK(tnr_tensor_from(u->dev, u->host, dims, 1, TNB_F32, &x[0], &err));
+    OK(tnr_tensor_from(u->dev, more, dims, 1, TNB_F32, &x[1], &err));
+    OK(tnr_tensor_from(u->dev, u->host, dims, 1, TNB_F32, &x[2], &err));
+}
+
+/* The second machine reads what the first one writes, several times: shared = 2 x, 6 x, ...; `factor`: what the reader makes
+ * of it. Its results may lie in one memory, so they are copied on the device. */
+static void
+hand_over(use *u, float factor)
+{
+    enum { TURNS = 4 };
+    tnr_value x[3], y, none, kept[TURNS];
+    three_times(u, x);
+    for (int i = 0; i < TURNS; i++) {
+        OK(tnr_tensor_new(u->dev, dims, 1, TNB_F32, &kept[i], &err));
+        none = call(u, 0, x[i % 2]);
+        y = call(u, 1, x[2]);
+        OK(tnr_tensor_copy(y.u.tensor, kept[i].u.tensor, &err));
+        tnr_release(&none);
+        tnr_release(&y);
+    }
+    for (int i = TURNS; i-- > 0;) {
+        read_and_expect(u, kept[i], factor * (i % 2 ? 6 : 2) + 1);
+        tnr_release(&kept[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        tnr_release(&x[i]);
+}
+
+static void
+shared_by_no_argument(use *u)
+{
+    hand_over(u, 1);
+}
+
+static void
+shared_with_a_library(use *u)
+{
+    hand_over(u, 2);
+}
+
+/* The result of a graph lies in memory that its next launch writes. */
+static void
+result_of_a_graph(use *u)
+{
+    tnr_value x, y, z[3];
+    OK(tnr_tensor_from(u->dev, u->host, dims, 1, TNB_F32, &x, &err));
+    y = call(u, 0, x);
+    tnr_release(&y);
+    for (int i = 0; i < 2; i++) {
+        y = call(u, 0, x); /* replayed */
+        z[i] = call(
+            u, 1,
+            y); /* doubled in place by a library, so that a launch of the graph in front of it is seen */
+        tnr_release(&y);
+    }
+    read_and_expect(u, z[1], 8);
+    read_and_expect(u, z[0], 8);
+    tnr_release(&z[0]);
+    tnr_release(&z[1]);
+    tnr_release(&x);
+}
+
+struct meanwhile {
+    use *u;
+    tnr_value x, y;
+};
+
+static void
+call_the_second(void *user)
+{
+    struct meanwhile *m = user;
+    m->y = call(m->u, 1, m->x);
+}
+
+/* Two machines read it at a time: the second one's call comes, as from another thread, between the first one's look at the order
+ * and its launch. */
+static void
+taken_over_meanwhile(use *u)
+{
+    float zeros[N] = {0};
+    tnr_value x[3], y;
+    OK(tnr_tensor_write(shared.u.tensor, u->host, BYTES, &err));
+    three_times(u, x);
+    struct meanwhile m = {u, x[1], tnr_null()};
+    dev.before_launch = call_the_second;
+    dev.user = &m;
+    y = call(u, 0, x[0]);
+    OK(tnr_tensor_write(shared.u.tensor, zeros, BYTES, &err));
+    read_and_expect(u, y, 2);
+    read_and_expect(u, m.y, 4);
+    for (int i = 0; i < 3; i++)
+        tnr_release(&x[i]);
+    tnr_release(&y);
+    tnr_release(&m.y);
+}
+
+/* Between two devices: what the first one computes is copied and overwritten there. */
+static void
+between_devices(use *u)
+{
+    tnr_value x = on_host(u), y = call(u, 0, x), there, back;
+    float zeros[N] = {0};
+    OK(tnr_tensor_new(u->other, dims, 1, TNB_F32, &there, &err));
+    OK(tnr_tensor_copy(y.u.tensor, there.u.tensor, &err));
+    OK(tnr_tensor_write(y.u.tensor, zeros, BYTES, &err));
+    OK(tnr_tensor_to(there.u.tensor, u->dev, &back, &err));
+    OK(tnr_tensor_write(there.u.tensor, zeros, BYTES, &err));
+    read_and_expect(u, back, 4);
+    u->wrong |= dev.peer_copies != (dev.strangers ? 0 : 2);
+    tnr_release(&x);
+    tnr_release(&y);
+    tnr_release(&there);
+    tnr_release(&back);
+}
+
+/* By way of the host. */
+static void
+between_strangers(use *u)
+{
+    dev.strangers = true;
+    between_devices(u);
+    dev.strangers = false;
+}
+
+typedef enum programs { DOUBLING, GRAPH, SHARED, SHARED_GRAPH, READING } programs;
+
 static const struct scenario {
     const char *name;
     void (*run)(use *u);
     const char *call[2]; /* of the programs of the two machines; "-": there is none */
-    bool graph, shorter; /* `shorter`: the first program has one kernel */
+    programs programs;
+    bool shorter; /* the first program has one kernel */
 } scenarios[] = {
-    {"host to host", host_to_host, {NULL, "-"}, false, false},
-    {"written without waiting", written_without_waiting, {NULL, "-"}, false, false},
-    {"from one machine to another", from_one_machine_to_another, {NULL, NULL}, false, true},
-    {"memory used again", memory_used_again, {NULL, NULL}, false, false},
-    {"read without waiting", read_without_waiting, {NULL, "-"}, false, false},
-    {"asked until done", asked_until_done, {NULL, "-"}, false, false},
-    {"library on its own stream", library_on_its_own, {"test.own", "-"}, false, false},
-    {"all of the device", all_of_the_device, {NULL, "-"}, false, false},
-    {"copied on the device", copied_on_the_device, {NULL, "-"}, false, false},
-    {"replayed graph", replayed, {NULL, "-"}, true, false},
+    {"host to host", host_to_host, {NULL, "-"}, DOUBLING, false},
+    {"written without waiting", written_without_waiting, {NULL, "-"}, DOUBLING, false},
+    {"from one machine to another", from_one_machine_to_another, {NULL, NULL}, DOUBLING, true},
+    {"memory used again", memory_used_again, {NULL, NULL}, DOUBLING, false},
+    {"read without waiting", read_without_waiting, {NULL, "-"}, DOUBLING, false},
+    {"asked until done", asked_until_done, {NULL, "-"}, DOUBLING, false},
+    {"library on its own stream", library_on_its_own, {"test.own", "-"}, DOUBLING, false},
+    {"all of the device", all_of_the_device, {NULL, "-"}, DOUBLING, false},
+    {"copied on the device", copied_on_the_device, {NULL, "-"}, DOUBLING, false},
+    {"replayed graph", replayed, {NULL, "-"}, GRAPH, false},
+    {"shared by no argument", shared_by_no_argument, {NULL, NULL}, SHARED, false},
+    {"shared within a function", shared_by_no_argument, {"test.set", NULL}, SHARED, false},
+    {"shared with a library", shared_with_a_library, {NULL, "test.own"}, SHARED, false},
+    {"shared with a graph", shared_by_no_argument, {NULL, NULL}, SHARED_GRAPH, false},
+    {"result of a graph", result_of_a_graph, {NULL, NULL}, GRAPH, false},
+    {"between devices", between_devices, {NULL, "-"}, DOUBLING, false},
+    {"between devices that do not reach each other",
+     between_strangers,
+     {NULL, "-"},
+     DOUBLING,
+     false},
+    {"taken over meanwhile", taken_over_meanwhile, {NULL, NULL}, READING, false},
 };
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
+
+static tnk_program *
+program(const struct scenario *s, int machine)
+{
+    const char *f = s->call[machine];
+    if (f && f[0] == '-')
+        return NULL;
+    switch (s->programs) {
+    case GRAPH:
+        return machine ? doubling(f, true) : captured(f, false);
+    case SHARED:
+        return machine ? reading(f) : writing(f);
+    case READING:
+        return reading(f);
+    case SHARED_GRAPH:
+        return machine ? captured_of("test.shared", f, false) : writing(f);
+    default:
+        return doubling(f, machine || !s->shorter);
+    }
+}
 
 /* Whether it gives what it should; seen: how many waits of each kind there were. */
 static bool
@@ -773,10 +1068,8 @@ right(const struct scenario *s, uint64_t seed, simacc_wait forget, unsigned n,
       unsigned seen[SIMACC_N_WAITS])
 {
     use u;
-    bool two = !s->call[1] || s->call[1][0] != '-';
     arena = tnb_arena_new();
-    use_begin(&u, seed, s->graph ? captured(s->call[0], false) : doubling(s->call[0], !s->shorter),
-              two ? doubling(s->call[1], true) : NULL);
+    use_begin(&u, seed, program(s, 0), program(s, 1));
     simacc_queue_forget(dev.q, forget, n);
     s->run(&u);
     for (int i = 0; seen && i < SIMACC_N_WAITS; i++)
@@ -817,6 +1110,15 @@ static const struct planted {
     {8, SIMACC_BETWEEN_STREAMS, 1, "a copy on the device, for what is copied"},
     {8, SIMACC_BETWEEN_STREAMS, 2, "who gets memory next, for a copy of what it held"},
     {9, SIMACC_FOR_COPY, 0, "a result, for the graph that computes it"},
+    {10, SIMACC_BETWEEN_STREAMS, 0, "a machine, for another one's kernels with what both share"},
+    {11, SIMACC_BETWEEN_STREAMS, 0, "a machine, for another one's function with what both share"},
+    {12, SIMACC_BETWEEN_STREAMS, 0, "a library, for another machine in front of it"},
+    {13, SIMACC_BETWEEN_STREAMS, 0, "a graph, for another machine in front of it"},
+    {14, SIMACC_BETWEEN_STREAMS, 0, "a graph, for who reads the result of its last launch"},
+    {17, SIMACC_BETWEEN_STREAMS, 0,
+     "who changes memory next, for two machines that read it at a time"},
+    {15, SIMACC_FOR_STREAM, 1, "another device, for what is copied to it"},
+    {15, SIMACC_FOR_STREAM, 2, "who changes memory next, for a copy to another device"},
 };
 enum { N_PLANTED = sizeof planted / sizeof *planted };
 
@@ -1058,6 +1360,7 @@ test_a_group_is_whole_or_not_there(void **state)
     WITHOUT(stream_free, "the driver 'late' has 1 of 2 functions for streams");
     WITHOUT(event_wait, "4 of 5 functions for events");
     WITHOUT(event_done, "1 of 2 functions for events and the host");
+    WITHOUT(peer_copy, "1 of 2 functions for copies between devices");
     WITHOUT(pinned_free, "1 of 2 functions for pinned memory");
     WITHOUT(graph_update, "4 of 5 functions for graphs");
 #undef WITHOUT

@@ -130,6 +130,12 @@ tnr_vm_device(tnr_vm *vm); /* the variant's */
  * no device of the machine. Work of different machines has no order but where one uses what the other made. */
 TNB_EXPORT void *
 tnr_vm_stream(tnr_vm *vm, const tnr_device *dev);
+/* For packed functions that give work of their own to a device: what its stream of the machine (vm NULL: the device's own) does from
+ * now on with the tensor comes behind what other streams did with it. Called before the work is queued, and again behind it if
+ * another thread's machine may use the tensor meanwhile. Arguments of the function are in order already; tensors that it got
+ * otherwise are not. In a capture the tensor becomes the graph's, which keeps it. Nothing to do, and TNB_OK, on a device without streams. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_vm_use(tnr_vm *vm, const tnr_tensor *t, tnb_err *err);
 /* Asks for the end of a call, from any thread or a signal handler: the call under way ends with
  * TNB_CANCELLED before its next kernel, call or turn of a loop. A request that comes when none is under
  * way, or too late for the one that is, is kept and ends the next one before it begins, so that a request
