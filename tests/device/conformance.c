@@ -19,7 +19,7 @@
 
 struct suite {
     const tnr_driver *d;
-    void *dev;
+    void *dev, *other;  /* another one of the driver; NULL: there is none */
     const char *format; /* of the module; NULL: none given */
     const char *code;
     size_t n_code;
@@ -301,6 +301,55 @@ streams_are_ordered_by_events(struct suite *s)
     return true;
 }
 
+/* Between two devices, both ways: in the order of the stream that the copy is given. */
+static bool
+copies_between_devices(struct suite *s)
+{
+    enum { BYTES = 1 << 16, AT = 100 };
+    static uint8_t out[BYTES], back[BYTES];
+    void *devices[2] = {s->dev, s->other}, *stream = NULL;
+    if (!s->d->peer_copy || !s->other)
+        return true;
+    for (int i = 0; i < 2; i++) {
+        void *to = devices[i], *from = devices[!i], *dst, *src;
+        if (!s->d->peer(to, from))
+            continue;
+        if (s->d->stream_new)
+            DONE(s->d->stream_new(to, &stream, &err));
+        DONE(s->d->alloc(to, BYTES + AT, "global", &dst, &err));
+        DONE(s->d->alloc(from, BYTES, "global", &src, &err));
+        for (unsigned turn = 0; turn < 5; turn++) {
+            pattern(out, BYTES, turn);
+            tnr_copy up_ = {.kind = TNR_COPY_TO_DEVICE, .dst = src, .src = out, .bytes = BYTES};
+            tnr_copy over = {.kind = TNR_COPY_ON_DEVICE,
+                             .dst = dst,
+                             .dst_offset = AT,
+                             .src = src,
+                             .src_offset = 1,
+                             .bytes = BYTES - 1};
+            tnr_copy down_ = {.kind = TNR_COPY_TO_HOST,
+                              .dst = back,
+                              .src = dst,
+                              .src_offset = AT - 1,
+                              .bytes = BYTES};
+            DONE(s->d->copy(from, NULL, &up_, &err));
+            DONE(s->d->zero(to, stream, dst, 0, BYTES + AT, &err));
+            DONE(s->d->peer_copy(to, stream, from, &over, &err));
+            DONE(s->d->copy(to, stream, &down_, &err));
+            NEED(back[0] == 0 && memcmp(out + 1, back + 1, BYTES - 1) == 0);
+            over.bytes = 0;
+            DONE(s->d->peer_copy(to, stream, from, &over, &err));
+        }
+        DONE(s->d->sync(to, stream, &err));
+        s->d->free(to, dst);
+        s->d->free(from, src);
+        if (s->d->stream_new)
+            s->d->stream_free(to, stream);
+        stream = NULL;
+    }
+    return true;
+}
+
 /* Copies that are not waited for, and how the host learns of their end. */
 static bool
 copies_go_on(struct suite *s)
@@ -540,6 +589,7 @@ static const struct check {
     CHECK(unknown_features_are_refused),
     CHECK(sync_and_streams),
     CHECK(streams_are_ordered_by_events),
+    CHECK(copies_between_devices),
     CHECK(copies_go_on),
     CHECK(memory_comes_in_the_order_of_its_stream),
     CHECK(graphs_are_replayed),
@@ -589,7 +639,7 @@ main(int argc, char **argv)
     tnb_diags *diags = tnb_diags_new();
     tnb_conf *conf = diags ? tnb_conf_load(NULL, diags) : NULL;
     tnr_runtime *rt = NULL;
-    tnr_device *dev = NULL;
+    tnr_device *dev = NULL, *other = NULL;
     tnr_runtime_options opt = {.conf = conf};
     tnb_status st = conf ? tnb_plugins_open(conf, NULL, &plugins, &err)
                          : tnb_fail(&err, TNB_FORMAT, "bad configuration");
@@ -605,6 +655,8 @@ main(int argc, char **argv)
     if (st == TNB_OK) {
         s.d = tnr_device_driver(dev);
         s.dev = tnr_device_handle(dev);
+        if (tnr_device_open(rt, argv[1], id ? 0 : 1, &other, NULL) == TNB_OK)
+            s.other = tnr_device_handle(other);
         rc = run_all(&s);
     } else {
         fprintf(stderr, "%s\n", err.message);

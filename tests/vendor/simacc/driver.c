@@ -16,7 +16,7 @@
 #include "tenon/base/num.h"
 #include "tenon/rt/plugin.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, DEVICES = 2 };
 
 /* Memory, a module or a kernel. */
 typedef struct handle {
@@ -207,7 +207,7 @@ static tnb_status
 sim_count(void *self, int *n, tnb_err *err)
 {
     (void)self;
-    *n = access(program, X_OK) == 0;
+    *n = access(program, X_OK) == 0 ? DEVICES : 0;
     if (!*n) {
         (void)tnb_fail(err, TNB_DEVICE, "the simacc device is simulated by %s: %s", program,
                        strerror(errno));
@@ -434,6 +434,71 @@ static void
 sim_pinned_free(void *dev, void *host)
 {
     tnr_host_free(dev, host);
+}
+
+/* ---- copies between devices ---- */
+
+/* By way of the host: the other process gives its bytes when the turn of the copy comes. */
+typedef struct peer_task {
+    simacc_task base;
+    device *to, *from;
+    handle *dst, *src;
+    uint64_t dst_offset, src_offset, bytes;
+} peer_task;
+
+static tnb_status
+perform_peer(simacc_task *base, tnb_err *err)
+{
+    const peer_task *t = (const peer_task *)base;
+    const simacc_command get = {.op = SIMACC_READ, .args = {t->src->id, t->src_offset, t->bytes}},
+                         put_ = {.op = SIMACC_WRITE, .args = {t->dst->id, t->dst_offset}};
+    void *bytes = malloc(t->bytes);
+    if (!bytes)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a copy between simacc devices");
+    tnb_status st = simacc_ask(t->from->link, &get, NULL, 0, bytes, t->bytes, NULL, err);
+    if (st == TNB_OK)
+        st = simacc_send(t->to->link, &put_, NULL, 0, bytes, t->bytes, err);
+    free(bytes);
+    return st;
+}
+
+static void
+drop_peer(simacc_task *base)
+{
+    peer_task *t = (peer_task *)base;
+    free_object(t->to, t->dst);
+    free_object(t->from, t->src);
+    free(t);
+}
+
+static bool
+sim_peer(void *dev, void *from)
+{
+    return dev != from;
+}
+
+static tnb_status
+sim_peer_copy(void *dev, void *stream, void *from, const tnr_copy *c, tnb_err *err)
+{
+    device *d = dev;
+    if (c->bytes == 0)
+        return TNB_OK;
+    TNB_TRY(within(c->dst, c->dst_offset, c->bytes, err));
+    TNB_TRY(within(c->src, c->src_offset, c->bytes, err));
+    peer_task *t = malloc(sizeof *t);
+    if (!t)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the queue of the simacc device");
+    *t = (peer_task){.base = {perform_peer, drop_peer},
+                     .to = d,
+                     .from = from,
+                     .dst = c->dst,
+                     .src = (handle *)(uintptr_t)c->src,
+                     .dst_offset = c->dst_offset,
+                     .src_offset = c->src_offset,
+                     .bytes = c->bytes};
+    hold(t->to, t->dst);
+    hold(t->from, t->src);
+    return simacc_queue_put(d->queue, stream_of(d, stream), &t->base, err);
 }
 
 /* ---- streams and events ---- */
@@ -705,6 +770,8 @@ static const tnr_driver driver = {
     .pinned_free = sim_pinned_free,
     .alloc_ordered = sim_alloc_ordered,
     .free_ordered = sim_free_ordered,
+    .peer = sim_peer,
+    .peer_copy = sim_peer_copy,
     .graph_begin = sim_graph_begin,
     .graph_end = sim_graph_end,
     .graph_update = sim_graph_update,
