@@ -80,12 +80,13 @@ record(struct gpu_generic_stream *s, struct end from, struct end to, uint64_t by
 
 /* Waits until the host may read or write the memory itself. */
 static tnb_status
-host_may(struct gpu_generic_device *d, struct gpu_generic_memory *m, uint64_t offset,
+host_may(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset,
          uint64_t bytes, bool written, tnb_err *err)
 {
     struct gpu_generic_access a = access_of(m, offset, bytes, written);
+    s->since = 0;
     TNB_TRY(gpu_generic_settle(m->uses, &m->n_uses, err));
-    return gpu_generic_check_access(d->check, GPU_GENERIC_HOST, &a, 1, "the host", err);
+    return gpu_generic_check_access(s->device->check, GPU_GENERIC_HOST, &a, 1, "the host", err);
 }
 
 static tnb_status
@@ -98,7 +99,7 @@ up(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset, 
             TNB_TRY(gpu_generic_progress(t, err));
     if (m->block->at && !d->set.staging &&
         (bytes > SMALL || !gpu_generic_in_use(m->uses, m->n_uses))) {
-        TNB_TRY(host_may(d, m, offset, bytes, true, err));
+        TNB_TRY(host_may(s, m, offset, bytes, true, err));
         memcpy(m->block->at + m->offset + offset, host, bytes);
         return TNB_OK;
     }
@@ -119,7 +120,7 @@ down(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset
 {
     struct gpu_generic_device *d = s->device;
     if (m->block->at && !d->set.staging) {
-        TNB_TRY(host_may(d, m, offset, bytes, false, err));
+        TNB_TRY(host_may(s, m, offset, bytes, false, err));
         memcpy(host, m->block->at + m->offset + offset, bytes);
         return TNB_OK;
     }
@@ -131,6 +132,7 @@ down(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset
         TNB_TRY(record(s, (struct end){.m = m, .offset = offset + done},
                        (struct end){NULL, s->staging.buffer.buffer, at}, n, err));
         TNB_TRY(gpu_generic_reach(s, value, err));
+        s->since = 0;
         memcpy(host + done, s->staging.buffer.at + at, n);
     }
     return TNB_OK;

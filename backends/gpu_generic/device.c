@@ -407,6 +407,7 @@ gpu_generic_close(void *dev)
         pthread_mutex_lock(&d->lock);
         bool ended = gpu_generic_streams_end(d);
         if (ended) {
+            gpu_generic_modules_end(d);
             gpu_generic_events_end(d);
             gpu_generic_layouts_end(d);
             gpu_generic_buffer_free(d, &d->zeros);

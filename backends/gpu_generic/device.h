@@ -261,12 +261,12 @@ struct gpu_generic_counts {
     uint64_t launches, dispatches, barriers, submits, allocations, sets, pipelines;
 };
 
-/* Whether it is not done. Work that could not be submitted never will be. */
+/* Whether it is not done. Work that could not be submitted never will be; what was before it may still be done. */
 static inline bool
 gpu_generic_used(const struct gpu_generic_use *u)
 {
     const struct gpu_generic_stream *s = u->stream;
-    return s->done < u->value && (u->value <= s->submitted || s->open);
+    return s->done < (u->value > s->submitted && !s->open ? s->submitted : u->value);
 }
 /* All locked, but those of the driver's table. */
 /* The stream's open batch, begun if there is none; may wait. */
@@ -416,6 +416,7 @@ struct gpu_generic_function {
 };
 
 struct gpu_generic_module {
+    struct gpu_generic_module *next; /* of those that were freed on a device that hung */
     struct gpu_generic_function *kernels;
     uint32_t n;
     bool made; /* pipelines that are not in the cache on disk */
@@ -434,6 +435,9 @@ gpu_generic_module_kernel(void *dev, void *module, const char *name, void **kern
 TNB_MUST_CHECK tnb_status
 gpu_generic_kernel_ready(struct gpu_generic_device *d, struct gpu_generic_function *k,
                          tnb_err *err);
+/* Locked. Frees the modules that a device which hung still held, now that it has ended. */
+void
+gpu_generic_modules_end(struct gpu_generic_device *d);
 void
 gpu_generic_layouts_end(struct gpu_generic_device *d);
 
@@ -516,7 +520,8 @@ struct gpu_generic_device {
     struct gpu_generic_buffer zeros; /* GPU_GENERIC_ZEROS bytes that are zero */
     struct gpu_generic_queries *queries;
     struct gpu_generic_layout *layouts;
-    VkDescriptorBufferInfo *infos; /* room for a launch */
+    struct gpu_generic_module *stuck; /* freed, but the device hung in them */
+    VkDescriptorBufferInfo *infos;    /* room for a launch */
     struct gpu_generic_access *accesses;
     uint32_t room; /* of these two */
     tnb_arena *arena;

@@ -160,7 +160,10 @@ static tnb_status
 settle(struct gpu_generic_device *d, const struct event *ev, tnb_err *err)
 {
     TNB_TRY(gpu_generic_alive(d, err));
-    return ev->at.stream ? gpu_generic_reach(ev->at.stream, ev->at.value, err) : TNB_OK;
+    if (!ev->at.stream)
+        return TNB_OK;
+    ev->at.stream->since = 0;
+    return gpu_generic_reach(ev->at.stream, ev->at.value, err);
 }
 
 tnb_status

@@ -454,8 +454,21 @@ gpu_generic_module_free(void *dev, void *module)
     if (idle || !d->hung) {
         keep(d, m);
         free_module(d, m);
+    } else {
+        m->next = d->stuck;
+        d->stuck = m;
     }
     pthread_mutex_unlock(&d->lock);
+}
+
+void
+gpu_generic_modules_end(struct gpu_generic_device *d)
+{
+    while (d->stuck) {
+        struct gpu_generic_module *next = d->stuck->next;
+        free_module(d, d->stuck);
+        d->stuck = next;
+    }
 }
 
 tnb_status

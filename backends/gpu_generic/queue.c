@@ -153,7 +153,6 @@ await(struct gpu_generic_stream *s, uint64_t value, tnb_err *err)
             return TNB_DEVICE;
         }
     }
-    s->since = 0;
     return TNB_OK;
 }
 
@@ -503,6 +502,7 @@ gpu_generic_sync(void *dev, void *stream, tnb_err *err)
     struct gpu_generic_stream *s = gpu_generic_stream_of(d, stream);
     pthread_mutex_lock(&d->lock);
     tnb_status st = gpu_generic_reach(s, gpu_generic_last(s), err);
+    s->since = 0;
     pthread_mutex_unlock(&d->lock);
     return st;
 }

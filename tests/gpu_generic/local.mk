@@ -2,5 +2,16 @@
 # The device half of gpu_generic, on any Vulkan device; lavapipe (mesa-vulkan-drivers) is one.
 if BUILD_VULKAN
 TESTS += tests/gpu_generic/device.py
+check_LTLIBRARIES += tests/gpu_generic/vk_layer.la
+tests_gpu_generic_vk_layer_la_SOURCES = tests/gpu_generic/vk_layer.c
+tests_gpu_generic_vk_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
+tests_gpu_generic_vk_layer_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu_generic/t_vulkan
+TESTS += tests/gpu_generic/t_vulkan
+tests_gpu_generic_t_vulkan_SOURCES = tests/gpu_generic/t_vulkan.c
+tests_gpu_generic_t_vulkan_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_gpu_generic_t_vulkan_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+endif
 endif
 EXTRA_DIST += tests/gpu_generic/device.py tests/gpu_generic/kernels.py
