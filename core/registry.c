@@ -19,25 +19,51 @@ enum table {
     T_EXTERNAL,
     T_TENSOR_INTRIN,
     T_DIALECT,
+    T_MEANING,
     N_TABLES
 };
 
-static const struct {
-    const char *kind; /* as in manifests: "op:relax.add" */
-    size_t size;      /* 0: of a higher layer, which the core does not know */
-} kinds[N_TABLES] = {
-    {"pass", sizeof(tn_pass)},
-    {"op", sizeof(tn_op)},
-    {"target", sizeof(tn_target_kind)},
-    {"legalizer", sizeof(tn_legalizer)},
-    {"rule", 0},
-    {"importer", 0},
-    {"evaluator", sizeof(tn_evaluator)},
-    {"pattern", 0},
-    {"external", 0},
-    {"tensor_intrin", 0},
-    {"dialect", 0},
+static const tnb_member pass_members[] = {TNB_MEMBER(tn_pass, run), {0}};
+static const tnb_member op_members[] = {TNB_MEMBER(tn_op, infer), {0}};
+static const tnb_member legalizer_members[] = {TNB_MEMBER(tn_legalizer, target),
+                                               TNB_MEMBER(tn_legalizer, legalize),
+                                               {0}};
+static const tnb_member evaluator_members[] = {TNB_MEMBER(tn_evaluator, run),
+                                               TNB_MEMBER(tn_evaluator, prepare),
+                                               TNB_MEMBER(tn_evaluator, call),
+                                               TNB_MEMBER(tn_evaluator, release),
+                                               {0}};
+
+static const tnb_member meaning_members[] = {TNB_MEMBER(tn_meaning, text),
+                                             TNB_MEMBER(tn_meaning, call),
+                                             {0}};
+
+/* The kinds as manifests name them ("op:relax.add"). What the entries of higher layers look like, these say:
+ * tn_registry_describe. */
+static const tnb_entry_kind kinds[N_TABLES] = {
+    {"pass", "tn_pass in tenon/core/pass.h", sizeof(tn_pass), pass_members, "run", NULL},
+    {"op", "tn_op in tenon/core/op.h", sizeof(tn_op), op_members, "infer", NULL},
+    {"target", "tn_target_kind in tenon/core/registry.h", sizeof(tn_target_kind), NULL, NULL, NULL},
+    {"legalizer", "tn_legalizer in tenon/core/registry.h", sizeof(tn_legalizer), legalizer_members,
+     "target legalize", NULL},
+    {.kind = "rule"},
+    {.kind = "importer"},
+    {"evaluator", "tn_evaluator in tenon/core/eval.h", sizeof(tn_evaluator), evaluator_members,
+     "?prepare+call+release run|prepare+call+release", NULL},
+    {.kind = "pattern"},
+    {.kind = "external"},
+    {.kind = "tensor_intrin"},
+    {.kind = "dialect"},
+    {"meaning", "tn_meaning in tenon/core/eval.h", sizeof(tn_meaning), meaning_members, "text|call",
+     NULL},
 };
+static const tnb_entry_kind *higher; /* ends with a NULL kind; NULL: none */
+
+void
+tn_registry_describe(const tnb_entry_kind *described)
+{
+    higher = described;
+}
 
 /* The entry that begins with this base. */
 #define AS(T, e) ((const T *)(const void *)(e))
@@ -89,19 +115,15 @@ new_one_serves(tn_registry *r, enum table t, const char *name)
     return tnb_plugins_find(r->plugins, kinds[t].kind, name, NULL) == r->loading;
 }
 
-/* What is not of the size that this Tenon knows is not read any further. */
+/* What an entry lacks, or has in another size, is not read any further. */
 static tnb_status
 check_base(enum table t, const tnb_entry *e, const char *plugin, tnb_err *err)
 {
-    if (!e || e->size < sizeof *e || !e->name)
-        return tnb_fail(err, TNB_ABI, "plugin %s: a %s has no size or no name", plugin,
-                        kinds[t].kind);
-    if (!kinds[t].size || e->size == kinds[t].size)
-        return TNB_OK;
-    tnb_fail(err, TNB_ABI, "plugin %s: the %s '%s' has %u bytes; in this Tenon it has %zu", plugin,
-             kinds[t].kind, e->name, e->size, kinds[t].size);
-    tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
-    return TNB_ABI;
+    TNB_TRY(tnb_entry_check(&kinds[t], e, plugin, err));
+    for (const tnb_entry_kind *k = higher; k && k->kind; k++)
+        if (strcmp(k->kind, kinds[t].kind) == 0)
+            TNB_TRY(tnb_entry_check(k, e, plugin, err));
+    return TNB_OK;
 }
 
 static tnb_status
@@ -109,11 +131,6 @@ check_entry(tn_registry *r, enum table t, const tnb_entry *e, const char *plugin
 {
     TNB_TRY(check_base(t, e, plugin, err));
     const char *key = key_of(r, t, e);
-    if (t == T_RULE && !strchr(e->name, '.'))
-        return tnb_fail(
-            err, TNB_INVALID,
-            "plugin %s: the rule '%s' has no dot in its name; call it after what it is for: gpu.%s",
-            plugin, e->name, e->name);
     if (tnb_strmap_has(&r->tables[t].by_name, key) && !(r->plugins && r->loading))
         return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
                         kinds[t].kind, key);
@@ -156,11 +173,12 @@ spans_of(const tn_plugin_desc *d, struct span out[N_TABLES])
     out[T_TENSOR_INTRIN] =
         (struct span){(const void *const *)d->tensor_intrins, d->n_tensor_intrins};
     out[T_DIALECT] = (struct span){(const void *const *)d->dialects, d->n_dialects};
+    out[T_MEANING] = (struct span){(const void *const *)d->meanings, d->n_meanings};
 }
 
 /* ORDER: nothing of a plugin is added before all of it was checked and its init succeeded. */
 static tnb_status
-add_desc(tn_registry *r, const tn_plugin_desc *given, const char *folder, tnb_err *err)
+add_desc(tn_registry *r, const tn_plugin_desc *given, const tnb_plugin *plugin, tnb_err *err)
 {
     tn_plugin_desc *d = TNB_NEW(r->arena, tn_plugin_desc);
     *d = *given;
@@ -170,8 +188,9 @@ add_desc(tn_registry *r, const tn_plugin_desc *given, const char *folder, tnb_er
     for (int t = 0; t < N_TABLES; t++)
         for (uint32_t i = 0; i < spans[t].n; i++)
             TNB_TRY(check_entry(r, t, spans[t].at[i], name, err));
+    const tnb_plugin_start start = tnb_plugins_start(r->plugins, plugin);
     if (d->init)
-        TNB_TRY(d->init(r, folder, err));
+        TNB_TRY(d->init(r, &start, err));
     const tn_plugin_desc *added = d;
     TNB_PUSH(r->arena, r->descs, added);
     tnb_strmap_set(&r->added, name, d);
@@ -257,9 +276,6 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_
         for (uint32_t i = 0; i < spans[t].n; i++) {
             const tnb_entry *e = spans[t].at[i];
             TNB_TRY(check_base(t, e, p->name, err));
-            if (t == T_LEGALIZER && !AS(tn_legalizer, e)->target)
-                return tnb_fail(err, TNB_ABI, "plugin %s: the legalizer of '%s' has no target",
-                                p->name, e->name);
             if (t == T_LEGALIZER && is_loaded_with(spans, spans[t].at[i]))
                 continue;
             const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, key_of(r, t, e));
@@ -291,7 +307,7 @@ load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     }
     const tnb_plugin *outer = r->loading;
     r->loading = p;
-    s = add_desc(r, d, p->folder, err);
+    s = add_desc(r, d, p, err);
     r->loading = outer;
     if (s != TNB_OK)
         tnb_plugins_refuse(r->plugins, p, err);

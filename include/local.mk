@@ -5,6 +5,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/conf.h \
 	include/tenon/base/diag.h \
 	include/tenon/base/dtype.h \
+	include/tenon/base/entry.h \
 	include/tenon/base/file.h \
 	include/tenon/base/hash.h \
 	include/tenon/base/ini.h \

@@ -5,6 +5,8 @@ kit_libtenon_kit_la_SOURCES = \
 	kit/convert_layouts.c \
 	kit/layout.c \
 	kit/program.c \
+	kit/tables.c \
+	kit/tables.h \
 	kit/te/stage.c \
 	kit/te/te.c \
 	kit/te/te.h \

@@ -274,6 +274,44 @@ tnr_device_is_native(const tnr_device *dev)
                    (dev->driver->native && dev->driver->native(dev->handle)));
 }
 
+const tnr_property *
+tnr_device_properties(tnr_device *dev, uint32_t *n)
+{
+    uint32_t none, *count = n ? n : &none;
+    *count = 0;
+    return dev && dev->driver->properties ? dev->driver->properties(dev->handle, count) : NULL;
+}
+
+const tnr_property *
+tnr_device_property(tnr_device *dev, const char *name, tnr_property_type type, tnb_err *err)
+{
+    static const char *const types[] = {"?", "an integer", "a float", "a bool", "a text"};
+    if (!dev || !name) {
+        (void)tnr_null_argument(__func__, dev ? "name" : "dev", err);
+        return NULL;
+    }
+    if (type < TNR_PROPERTY_INT || type > TNR_PROPERTY_TEXT) {
+        (void)tnb_fail(err, TNB_INVALID, "tnr_device_property: there is no type %d", (int)type);
+        return NULL;
+    }
+    uint32_t n;
+    const tnr_property *all = tnr_device_properties(dev, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(all[i].name, name) != 0)
+            continue;
+        if (all[i].type == type)
+            return &all[i];
+        bool known = all[i].type >= TNR_PROPERTY_INT && all[i].type <= TNR_PROPERTY_TEXT;
+        (void)tnb_fail(err, TNB_TYPE, "the property '%s' of the device '%s' is %s, not %s", name,
+                       dev->driver->base.name, types[known ? all[i].type : 0], types[type]);
+        return NULL;
+    }
+    (void)tnb_fail(err, TNB_NOT_FOUND, "the device '%s' has no property '%s'",
+                   dev->driver->base.name, name);
+    tnb_hint(err, "tenon list devices --json names all that it has");
+    return NULL;
+}
+
 tnb_status
 tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err)
 {

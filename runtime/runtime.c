@@ -8,6 +8,7 @@
 #include <string.h>
 #include "internal.h"
 #include "tenon/base/conf.h"
+#include "tenon/base/entry.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/log.h"
 #include "tenon/base/threads.h"
@@ -39,29 +40,20 @@ packed_grow(tnr_runtime *rt, tnb_err *err)
     return TNB_OK;
 }
 
-/* What is not of the size that this Tenon knows is not read any further. */
-static tnb_status
-check_base(const tnb_entry *e, size_t wanted, const char *what, tnb_err *err)
-{
-    if (e && e->size == wanted)
-        return TNB_OK;
-    if (!e || e->size < sizeof e->size)
-        return tnb_fail(err, TNB_INVALID, "a table has a %s that %s", what,
-                        e ? "does not say its size" : "is NULL");
-    (void)tnb_fail(err, TNB_ABI, "a %s has %" PRIu32 " bytes; in this Tenon it has %zu", what,
-                   e->size, wanted);
-    tnb_hint(err, "rebuild the plugin against the headers of this Tenon");
-    return TNB_ABI;
-}
+static const tnb_member packed_members[] = {TNB_MEMBER(tnr_packed, call), {0}};
+static const tnb_entry_kind packed_kind = {"packed function",
+                                           "tnr_packed in tenon/rt/packed.h",
+                                           sizeof(tnr_packed),
+                                           packed_members,
+                                           "call",
+                                           NULL};
 
 static tnb_status
-check_packed(const tnr_packed *p, tnb_err *err)
+check_packed(const tnr_packed *p, const char *plugin, tnb_err *err)
 {
     const uint32_t flags =
         TNR_PACKED_VM | TNR_PACKED_BLOCKING | TNR_PACKED_CAPTURABLE | TNR_PACKED_STREAM;
-    TNB_TRY(check_base(p ? &p->base : NULL, sizeof *p, "packed function", err));
-    if (!p->base.name || !*p->base.name || !p->call)
-        return tnb_fail(err, TNB_INVALID, "a packed function needs a name and code");
+    TNB_TRY(tnb_entry_check(&packed_kind, p ? &p->base : NULL, plugin, err));
     if (p->flags & ~flags)
         return tnb_fail(err, TNB_INVALID, "packed function '%s' has the unknown flag 0x%" PRIx32,
                         p->base.name, p->flags & ~flags);
@@ -71,11 +63,10 @@ check_packed(const tnr_packed *p, tnb_err *err)
     return TNB_OK;
 }
 
-/* With the lock held. */
+/* With the lock held; the function was checked. */
 static tnb_status
 add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 {
-    TNB_TRY(check_packed(p, err));
     if (rt->n_packed * 2 >= rt->packed_slots)
         TNB_TRY(packed_grow(rt, err));
     struct packed_entry *e = calloc(1, sizeof *e);
@@ -98,6 +89,7 @@ tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 {
     NEED(rt, err);
     NEED(p, err);
+    TNB_TRY(check_packed(p, NULL, err));
     pthread_mutex_lock(&rt->lock);
     tnb_status st = add_packed(rt, p, err);
     pthread_mutex_unlock(&rt->lock);
@@ -106,45 +98,58 @@ tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
 
 /* ---- drivers ---- */
 
+#define FUNCTION(f) TNB_MEMBER(tnr_driver, f)
+/* clang-format off */
+static const tnb_member driver_members[] = {
+    FUNCTION(count), FUNCTION(open), FUNCTION(close), FUNCTION(describe),
+    FUNCTION(check_features), FUNCTION(alloc), FUNCTION(free), FUNCTION(copy), FUNCTION(zero),
+    FUNCTION(sync), FUNCTION(module_load), FUNCTION(module_free), FUNCTION(module_kernel),
+    FUNCTION(launch), FUNCTION(stream_new), FUNCTION(stream_free), FUNCTION(event_new),
+    FUNCTION(event_free), FUNCTION(event_record), FUNCTION(event_wait), FUNCTION(event_seconds),
+    FUNCTION(event_done), FUNCTION(event_sync), FUNCTION(pinned_alloc), FUNCTION(pinned_free),
+    FUNCTION(alloc_ordered), FUNCTION(free_ordered), FUNCTION(peer), FUNCTION(peer_copy),
+    FUNCTION(graph_begin), FUNCTION(graph_end), FUNCTION(graph_update), FUNCTION(graph_launch),
+    FUNCTION(graph_free), FUNCTION(copy_start), {0}};
+/* clang-format on */
+#undef FUNCTION
+static const tnb_entry_kind driver_kind = {
+    .kind = "driver",
+    .type = "tnr_driver in tenon/rt/device.h",
+    .size = sizeof(tnr_driver),
+    .members = driver_members,
+    .needs = "count open close describe check_features alloc free copy zero sync module_load "
+             "?stream_new+stream_free "
+             "?event_new+event_free+event_record+event_wait+event_seconds "
+             "?event_done+event_sync "
+             "?pinned_alloc+pinned_free "
+             "?alloc_ordered+free_ordered "
+             "?peer+peer_copy "
+             "?graph_begin+graph_end+graph_update+graph_launch+graph_free"};
+static const tnb_entry_kind module_kind = {.kind = "driver with formats",
+                                           .type = "tnr_driver in tenon/rt/device.h",
+                                           .members = driver_members,
+                                           .needs = "module_free module_kernel launch"};
+
 static tnb_status
-check_driver(const tnr_driver *d, tnb_err *err)
+check_driver(const tnr_driver *d, const char *plugin, tnb_err *err)
 {
-    const char *name = d->base.name ? d->base.name : "?";
-    if (!d->base.name || !d->count || !d->open || !d->close || !d->describe || !d->check_features ||
-        !d->alloc || !d->free || !d->copy || !d->zero || !d->sync || !d->module_load ||
-        (d->formats && (!d->module_free || !d->module_kernel || !d->launch)))
-        return tnb_fail(err, TNB_ABI, "the driver '%s' lacks functions that every driver has",
-                        name);
-        /* optional groups: how many functions each has, of how many; what it needs beside */
-#define HAS(f) (d->f ? 1 : 0)
+    TNB_TRY(tnb_entry_check(&driver_kind, d ? &d->base : NULL, plugin, err));
+    if (d->formats)
+        TNB_TRY(tnb_entry_needs(&module_kind, d, d->base.name, plugin, err));
     const struct {
-        const char *group;
-        int has, all;
-        bool needs;
-    } groups[] = {
-        {"streams", HAS(stream_new) + HAS(stream_free), 2, true},
-        {"events",
-         HAS(event_new) + HAS(event_free) + HAS(event_record) + HAS(event_wait) +
-             HAS(event_seconds),
-         5, true},
-        {"events and the host", HAS(event_done) + HAS(event_sync), 2, d->event_new},
-        {"copies that are not waited for", HAS(copy_start), 1, d->event_done},
-        {"pinned memory", HAS(pinned_alloc) + HAS(pinned_free), 2, true},
-        {"memory in stream order", HAS(alloc_ordered) + HAS(free_ordered), 2, d->event_new},
-        {"copies between devices", HAS(peer) + HAS(peer_copy), 2, true},
-        {"graphs",
-         HAS(graph_begin) + HAS(graph_end) + HAS(graph_update) + HAS(graph_launch) +
-             HAS(graph_free),
-         5, d->stream_new},
+        bool has, needs;
+        const char *what, *on;
+    } builds[] = {
+        {d->event_done, d->event_new, "event_done", "event_new"},
+        {d->copy_start, d->event_done, "copy_start", "event_done"},
+        {d->alloc_ordered, d->event_new, "alloc_ordered", "event_new"},
+        {d->graph_begin, d->stream_new, "graph_begin", "stream_new"},
     };
-#undef HAS
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (groups[i].has && (groups[i].has != groups[i].all || !groups[i].needs))
-            return tnb_fail(err, TNB_ABI,
-                            "the driver '%s' has %d of %d functions for %s%s: all of a group are "
-                            "needed, or none",
-                            name, groups[i].has, groups[i].all, groups[i].group,
-                            groups[i].needs ? "" : ", and not what these build on");
+    for (size_t i = 0; i < sizeof builds / sizeof *builds; i++)
+        if (builds[i].has && !builds[i].needs)
+            return tnb_fail(err, TNB_INVALID,
+                            "plugin %s: the driver '%s' has `%s`, but not `%s`, which it builds on",
+                            plugin, d->base.name, builds[i].what, builds[i].on);
     return TNB_OK;
 }
 
@@ -183,15 +188,13 @@ loader_named(const tnr_runtime *rt, const char *name)
     return NULL;
 }
 
-static tnb_status
-check_loader(const tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
-{
-    if (!l->base.name || !*l->base.name || !l->open || !l->call || !l->close)
-        return tnb_fail(err, TNB_INVALID, "a loader needs a name, open, call and close");
-    if (loader_named(rt, l->base.name))
-        return tnb_fail(err, TNB_INVALID, "two loaders are named '%s'", l->base.name);
-    return TNB_OK;
-}
+static const tnb_member loader_members[] = {TNB_MEMBER(tnr_loader, open),
+                                            TNB_MEMBER(tnr_loader, call),
+                                            TNB_MEMBER(tnr_loader, close),
+                                            {0}};
+static const tnb_entry_kind loader_kind = {"loader",           "tnr_loader in tenon/rt/loader.h",
+                                           sizeof(tnr_loader), loader_members,
+                                           "open call close",  NULL};
 
 /* With the lock held; the loader was checked. */
 static tnb_status
@@ -213,34 +216,35 @@ add_loader(tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
 static tnb_status
 check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
 {
+    const char *plugin = d->head.name;
     for (uint32_t i = 0; i < d->n_drivers; i++) {
-        const tnr_driver *e = d->drivers[i];
-        TNB_TRY(check_base(e ? &e->base : NULL, sizeof *e, "driver", err));
-        TNB_TRY(check_driver(e, err));
-        if (driver_named(rt, e->base.name))
-            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'", e->base.name);
+        TNB_TRY(check_driver(d->drivers[i], plugin, err));
+        if (driver_named(rt, d->drivers[i]->base.name))
+            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'",
+                            d->drivers[i]->base.name);
     }
     for (uint32_t i = 0; i < d->n_packed; i++)
-        TNB_TRY(check_packed(d->packed[i], err));
+        TNB_TRY(check_packed(d->packed[i], plugin, err));
     for (uint32_t i = 0; i < d->n_loaders; i++) {
-        const tnr_loader *e = d->loaders[i];
-        TNB_TRY(check_base(e ? &e->base : NULL, sizeof *e, "loader", err));
-        TNB_TRY(check_loader(rt, e, err));
+        const tnr_loader *l = d->loaders[i];
+        TNB_TRY(tnb_entry_check(&loader_kind, l ? &l->base : NULL, plugin, err));
+        if (loader_named(rt, l->base.name))
+            return tnb_fail(err, TNB_INVALID, "two loaders are named '%s'", l->base.name);
     }
     return TNB_OK;
 }
 
-/* With the lock held. ORDER: nothing of a plugin is added before its init succeeded. */
+/* With the lock held. ORDER: nothing of a plugin is added before all of it was checked and its init succeeded. */
 static tnb_status
-add_plugin(tnr_runtime *rt, const tnr_plugin_desc *d, const char *folder, tnb_err *err)
+add_plugin(tnr_runtime *rt, const tnr_plugin_desc *d, const tnb_plugin *plugin, tnb_err *err)
 {
-    TNB_TRY(check_tables(rt, d, err));
     void (**finis)(void) = realloc(rt->finis, (rt->n_finis + 1) * sizeof *finis);
     if (!finis)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to add a plugin");
     rt->finis = finis;
+    const tnb_plugin_start start = tnb_plugins_start(rt->opt.plugins, plugin);
     if (d->init)
-        TNB_TRY(d->init(folder, err));
+        TNB_TRY(d->init(&start, err));
     if (d->fini)
         rt->finis[rt->n_finis++] = d->fini;
     for (uint32_t i = 0; i < d->n_drivers; i++)
@@ -284,7 +288,9 @@ tnr_runtime_add(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
     NEED(d, err);
     TNB_TRY(check_descriptor(d, err));
     pthread_mutex_lock(&rt->lock);
-    tnb_status st = add_plugin(rt, d, NULL, err);
+    tnb_status st = check_tables(rt, d, err);
+    if (st == TNB_OK)
+        st = add_plugin(rt, d, NULL, err);
     pthread_mutex_unlock(&rt->lock);
     return st;
 }
@@ -325,9 +331,11 @@ load(tnr_runtime *rt, const tnb_plugin *plugin, tnb_err *err)
     const tnr_plugin_desc *d = (const tnr_plugin_desc *)(const void *)head;
     tnb_status st = tnb_plugin_size_check(head, sizeof *d, err);
     if (st == TNB_OK)
+        st = check_tables(rt, d, err);
+    if (st == TNB_OK)
         st = check_promises(rt, plugin, d, err);
     if (st == TNB_OK)
-        st = add_plugin(rt, d, plugin->folder, err);
+        st = add_plugin(rt, d, plugin, err);
     if (st != TNB_OK && err)
         tnb_plugins_refuse(rt->opt.plugins, plugin, err);
     return st;
@@ -344,7 +352,9 @@ find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
         (void)tnb_fail(err, TNB_NOT_FOUND, "no driver for device '%s' was added", name);
     else
         p = tnb_plugins_find(rt->opt.plugins, "device", name, err);
-    if (!p || load(rt, p, err) != TNB_OK) {
+    if (!p) /* the error names it */
+        return NULL;
+    if (load(rt, p, err) != TNB_OK) {
         tnb_err_prefix(err, "device '%s'", name);
         return NULL;
     }
@@ -376,7 +386,9 @@ find_loader(tnr_runtime *rt, const char *name, tnb_err *err)
         (void)tnb_fail(err, TNB_NOT_FOUND, "no loader '%s' was added", name);
     else
         p = tnb_plugins_find(rt->opt.plugins, "loader", name, err);
-    if (!p || load(rt, p, err) != TNB_OK) {
+    if (!p) /* the error names it */
+        return NULL;
+    if (load(rt, p, err) != TNB_OK) {
         tnb_err_prefix(err, "functions that were given to '%s'", name);
         return NULL;
     }
@@ -404,7 +416,9 @@ find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
         (void)tnb_fail(err, TNB_NOT_FOUND, "no packed function '%s'", name);
     else
         p = tnb_plugins_find(rt->opt.plugins, "packed", name, err);
-    if (!p || load(rt, p, err) != TNB_OK) {
+    if (!p) /* the error names it */
+        return NULL;
+    if (load(rt, p, err) != TNB_OK) {
         tnb_err_prefix(err, "packed function '%s'", name);
         return NULL;
     }

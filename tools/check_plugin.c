@@ -203,6 +203,12 @@ try_it(tnt_session *s, const tnt_args *a, const tnb_plugin *p)
         return false;
     }
     tell('O', "init and tables: all entries of the manifest are provided (%u)", p->n_provides);
+    tell('P', "its patterns, texts and names were tried");
+    if (p->kind == TNB_PLUGIN_COMPILER &&
+        !tnt_check_tables(s, (const tn_plugin_desc *)(const void *)head, &err)) {
+        tell_error(&err);
+        return false;
+    }
     return rt ? ask_devices(rt, p) : check_capabilities(s, p);
 }
 
@@ -249,6 +255,24 @@ promises(const tnb_plugin *p, const char *what)
     return false;
 }
 
+/* Another version of the plugin, in the files that installing this one writes to: it provides some of the same. */
+static bool
+installed_of(const tnb_plugin *p, const tnb_plugin *q)
+{
+    bool common = false;
+    for (uint32_t k = 0; k < p->n_provides; k++)
+        common |= promises(q, p->provides[k]);
+    const tnb_places *places = tnb_places_get();
+    char *there = places ? realpath(places->plugins, NULL) : NULL;
+    char *its = realpath(q->folder, NULL);
+    bool same = common && there && its && strcmp(there, its) == 0 &&
+                strcmp(p->module, q->module) != 0 &&
+                strcmp(tnb_path_name(p->manifest), tnb_path_name(q->manifest)) == 0;
+    free(there);
+    free(its);
+    return same;
+}
+
 /* Names of plugins, and what they provide, that others have as well. */
 static void
 check_names(tnt_session *s, const tnb_plugin *p)
@@ -258,7 +282,10 @@ check_names(tnt_session *s, const tnb_plugin *p)
         if (q == p || q->state == TNB_PLUGIN_REFUSED || q->state == TNB_PLUGIN_BLOCKED)
             continue;
         if (strcmp(p->name, q->name) == 0) {
-            if (strcmp(p->module, q->module) != 0)
+            if (installed_of(p, q))
+                printf("ok       %s %s is installed already: installing this one replaces it\n",
+                       q->name, q->version);
+            else if (strcmp(p->module, q->module) != 0)
                 problem("rename one of them, or install only one: of two plugins of the same name "
                         "the first in the search order hides the other",
                         "another plugin is called '%s': %s", p->name, q->manifest);
@@ -528,12 +555,14 @@ const tnt_command tnt_command_check_plugin = {
     .name = "check-plugin",
     .operands = "FILE.so",
     .summary = "load a plugin in a child process and report problems",
-    .details = "First checks, without running code of the module: the manifest beside it, owner "
-               "and permissions, the ABI versions of module and manifest, the libraries it needs, "
-               "and name clashes with other plugins. Then a child process loads the module, runs "
-               "its init, compares its tables with the manifest and counts its devices; a crash or "
-               "a hang is reported with the signal and the place in the module. Exit status 0: the "
-               "plugin may be installed.",
+    .details =
+        "First checks, without running code of the module: the manifest beside it, owner "
+        "and permissions, the ABI versions of module and manifest, the libraries it needs, "
+        "and name clashes with other plugins. Then a child process loads the module, runs "
+        "its init, compares its tables with the manifest, reads its patterns and other texts, "
+        "and counts its devices; a crash or "
+        "a hang is reported with the signal and the place in the module. Exit status 0: the "
+        "plugin may be installed.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

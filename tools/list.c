@@ -200,6 +200,50 @@ list_lists(listing *l)
 #undef SHOW_LIST
 }
 
+static const tn_node *
+property_value(tn_ctx *ctx, const tnr_property *p)
+{
+    switch (p->type) {
+    case TNR_PROPERTY_INT:
+        return tn_i64(ctx, p->u.i);
+    case TNR_PROPERTY_FLOAT:
+        return tn_float_imm_of(ctx, TNB_F64, p->u.f);
+    case TNR_PROPERTY_BOOL:
+        return tn_bool(ctx, p->u.b);
+    case TNR_PROPERTY_TEXT:
+        return tn_string(ctx, p->u.text);
+    }
+    return tn_none_value(ctx);
+}
+
+static const tn_node *
+properties(const listing *l, tnr_device *dev)
+{
+    uint32_t n = 0;
+    const tnr_property *p = dev ? tnr_device_properties(dev, &n) : NULL;
+    tn_list out = {0};
+    for (uint32_t i = 0; i < n; i++)
+        out = tn_list_append(l->s->ctx, out,
+                             tn_dictv(l->s->ctx, "name", text(l, p[i].name), "value",
+                                      property_value(l->s->ctx, &p[i]), "doc", text(l, p[i].doc),
+                                      NULL));
+    return tn_array_of(l->s->ctx, out);
+}
+
+static bool
+list_legalizers(listing *l, const char *target)
+{
+    uint32_t n;
+    const tnt_legalizer *all = tnt_legalizers(l->s, target, &n);
+    for (uint32_t i = 0; all && i < n; i++)
+        row(l,
+            tn_dictv(l->s->ctx, "name", text(l, all[i].op), "target", text(l, all[i].target),
+                     "plugin", text(l, all[i].plugin), "instead_of", text(l, all[i].hides), NULL),
+            "%-32s %-12s %s%s%s", all[i].op, all[i].target, all[i].plugin,
+            *all[i].hides ? ", instead of " : "", all[i].hides);
+    return all != NULL;
+}
+
 /* A device of a driver, with what it can or why it cannot be used. */
 static const tn_node *
 device_object(listing *l, tnr_runtime *rt, const tnr_driver *d, int id)
@@ -212,7 +256,7 @@ device_object(listing *l, tnr_runtime *rt, const tnr_driver *d, int id)
         d->describe(tnr_device_handle(dev), what, sizeof what);
     return tn_dictv(l->s->ctx, "id", tn_i64(l->s->ctx, id), "usable", tn_bool(l->s->ctx, usable),
                     usable ? "description" : "why", text(l, usable ? what : err.message), "hint",
-                    text(l, err.hint), NULL);
+                    text(l, err.hint), "properties", properties(l, usable ? dev : NULL), NULL);
 }
 
 static void
@@ -269,16 +313,30 @@ list_devices(listing *l)
 static int
 run(tnt_session *s, const tnt_args *a)
 {
+    static const struct {
+        const char *list, *kind;
+    } provided[] = {{"passes", "pass"},      {"importers", "importer"}, {"rules", "rule"},
+                    {"patterns", "pattern"}, {"externals", "external"}, {"dialects", "dialect"},
+                    {"meanings", "meaning"}, {"loaders", "loader"},     {"packed", "packed"}};
+    enum { N_PROVIDED = sizeof provided / sizeof *provided };
     const char *what = a->operands[0];
+    size_t k = 0;
     listing l = {.s = s, .a = a, .json = tnt_has(a, "json"), .names = tnt_has(a, "names")};
     if (tnt_has(a, "why") && strcmp(what, "plugins") != 0)
         return tnt_usage(a->command, "option '--why' is for 'list plugins'");
     if (l.json && l.names)
         return tnt_usage(a->command, "one of '--json' and '--names'");
-    if (strcmp(what, "plugins") == 0)
+    if (a->n_operands > 1 && strcmp(what, "legalizers") != 0)
+        return tnt_usage(a->command, "a list of %s takes no further operand", what);
+    while (k < N_PROVIDED && strcmp(provided[k].list, what) != 0)
+        k++;
+    if (k < N_PROVIDED)
+        list_provided(&l, provided[k].kind);
+    else if (strcmp(what, "legalizers") == 0) {
+        if (!list_legalizers(&l, a->n_operands > 1 ? a->operands[1] : NULL))
+            return TNT_FAILED;
+    } else if (strcmp(what, "plugins") == 0)
         list_plugins(&l);
-    else if (strcmp(what, "passes") == 0)
-        list_provided(&l, "pass");
     else if (strcmp(what, "ops") == 0 && l.json)
         return tnt_list_ops_json(s);
     else if (strcmp(what, "ops") == 0)
@@ -287,10 +345,6 @@ run(tnt_session *s, const tnt_args *a)
         list_targets(&l);
     else if (strcmp(what, "devices") == 0 && !list_devices(&l))
         return TNT_FAILED;
-    else if (strcmp(what, "importers") == 0)
-        list_provided(&l, "importer");
-    else if (strcmp(what, "rules") == 0)
-        list_provided(&l, "rule");
     else if (strcmp(what, "profiles") == 0)
         list_profiles(&l);
     else if (strcmp(what, "lists") == 0)
@@ -302,17 +356,24 @@ run(tnt_session *s, const tnt_args *a)
 
 const tnt_command tnt_command_list = {
     .name = "list",
-    .operands = "plugins|passes|lists|rules|ops|targets|profiles|devices|importers",
+    .operands = "plugins|passes|lists|rules|ops|targets|profiles|devices|importers|"
+                "patterns|externals|dialects|meanings|loaders|packed|legalizers [TARGET]",
     .summary = "list what is installed",
     .details = "`list targets` says what each target can do today: whether its backend generates "
-               "kernels, and whether there is a device here that runs them.",
+               "kernels, and whether there is a device here that runs them. Patterns are given to "
+               "FuseOpsByPattern, externals generate code for what they found, and loaders run it; "
+               "packed are functions that device halves bring, and meanings what such functions "
+               "compute. `list legalizers` says whose tensor programs the operators of a target "
+               "get, and whose those hide.",
     .options = options,
     .min_operands = 1,
-    .max_operands = 1,
+    .max_operands = 2,
     .examples =
         (const char *const[]){"tenon list plugins --why",
                               "every candidate, used or not, and the reason", "tenon list targets",
                               "what can be compiled for, and what runs here", "tenon list devices",
-                              "the devices, and why some cannot be used", NULL},
+                              "the devices, and why some cannot be used",
+                              "tenon list legalizers cpu",
+                              "the operators with code of their own for the target cpu", NULL},
     .run = run,
 };

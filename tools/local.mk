@@ -4,6 +4,7 @@ tools_tenon_SOURCES = \
 	tools/bench.c \
 	tools/check_plugin.c \
 	tools/check_config.c \
+	tools/check_tables.c \
 	tools/compile.c \
 	tools/completion.c \
 	tools/diff.c \
@@ -11,6 +12,7 @@ tools_tenon_SOURCES = \
 	tools/help.c \
 	tools/inputs.c \
 	tools/list.c \
+	tools/list_legalizers.c \
 	tools/main.c \
 	tools/new_plugin.c \
 	tools/new_plugin.h \
@@ -18,6 +20,7 @@ tools_tenon_SOURCES = \
 	tools/onnx_test.c \
 	tools/opt.c \
 	tools/options.c \
+	tools/plugin.c \
 	tools/rename.c \
 	tools/rename.h \
 	tools/results.c \

@@ -172,7 +172,7 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     if (level)
         tnb_log_set_level(l);
     out->diags = tnb_diags_new();
-    tnb_conf_options o = {.size = sizeof o, .keep_going = faults != NULL};
+    tnb_conf_options o = {.size = sizeof o, .keep_going = true};
     o.files = tnt_values(a, "config", &o.n_files);
     o.sets = tnt_values(a, "set", &o.n_sets);
     const char *db = tnt_value(a, "tuning-db", NULL);
@@ -194,7 +194,7 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     if (out->conf && !level)
         conf_log_level(out->conf, out->diags);
     uint32_t n = tnb_diags_errors(out->diags), wrong = print_faults(out->diags);
-    if (!out->conf || (n && !faults))
+    if (!out->conf)
         return TNT_FAILED;
     if (tnb_plugins_open(out->conf, tnt_value(a, "plugin-path", NULL), &out->plugins, &err) !=
         TNB_OK) {
@@ -214,7 +214,7 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     } else {
         tnk_check_sections(out->ctx, out->conf);
     }
-    n = tnb_diags_errors(tn_diags(out->ctx));
+    n += tnb_diags_errors(tn_diags(out->ctx));
     wrong += print_faults(tn_diags(out->ctx));
     if (faults)
         *faults = wrong;
@@ -277,7 +277,16 @@ tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n)
         text = tnb_conf_text(s->conf, "tenon", "", "default_target");
     if (!text || !*text)
         text = "cpu";
-    return tnb_conf_split(tn_arena(s->ctx), text, n);
+    const char **items = tnb_conf_split(tn_arena(s->ctx), text, n);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < *n;
+         i++) /* "cuda,max_threads=3": the error tells where attributes go */
+        if (kept && *items[i] != '{' && strchr(items[i], '='))
+            items[kept - 1] = tn_strf(s->ctx, "%s,%s", items[kept - 1], items[i]);
+        else
+            items[kept++] = items[i];
+    *n = kept;
+    return items;
 }
 
 /* The names after KEY= in --debug; a NULL-terminated array in the context's arena, NULL if none. */

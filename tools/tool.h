@@ -168,6 +168,21 @@ tnt_show_ops(tnt_session *s);
 int
 tnt_list_ops_json(tnt_session *s);
 
+/* ---- check_tables.c ---- */
+/* Whether what a loaded plugin's tables say can be used: its patterns, texts and the names in them. */
+bool
+tnt_check_tables(tnt_session *s, const tn_plugin_desc *d, tnb_err *err);
+
+/* ---- list_legalizers.c ---- */
+/* Where tensor programs for an operator come from on a target: whose they are, and whose those hide. */
+typedef struct tnt_legalizer {
+    const char *op, *target, *plugin;
+    const char *hides; /* plugins, commas between them; "": nobody's */
+} tnt_legalizer;
+/* Of one target, by name; of all, where it is NULL. NULL after a message. */
+const tnt_legalizer *
+tnt_legalizers(tnt_session *s, const char *target, uint32_t *n);
+
 /* ---- show_pages.c: reference pages, from schemas and the plugins' own lists ---- */
 int
 tnt_show_passes(tnt_session *s);
@@ -280,6 +295,6 @@ tnt_print_kernels(const tnr_kernel_time *t, uint32_t n);
 extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench, tnt_command_opt,
     tnt_command_check, tnt_command_check_config, tnt_command_diff, tnt_command_list,
     tnt_command_show, tnt_command_onnx_test, tnt_command_doctor, tnt_command_tune,
-    tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_help;
+    tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_plugin, tnt_command_help;
 
 #endif

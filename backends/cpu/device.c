@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "features.h"
 #include "object.h"
 #include "team.h"
@@ -42,6 +43,7 @@ struct cpu_device {
     cpu_team *team;
     pthread_mutex_t lock; /* of the list */
     struct cpu_workspace *idle;
+    tnr_property properties[3];
 };
 
 /* ---- memory ---- */
@@ -94,6 +96,17 @@ cpu_open(void *self, int id, const tnr_device_options *opt, void **dev, tnb_err 
     cpu_set_threads(d, opt ? opt->threads : 0);
     d->allocator = opt ? opt->allocator : NULL;
     d->pool = opt ? opt->pool : NULL;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    d->properties[0] = (tnr_property){.name = "memory_bytes",
+                                      .type = TNR_PROPERTY_INT,
+                                      .u.i = pages > 0 && page > 0 ? (int64_t)pages * page : 0,
+                                      .doc = "memory of the machine"};
+    d->properties[1] = (tnr_property){.name = "units",
+                                      .type = TNR_PROPERTY_INT,
+                                      .u.i = tnb_threads_default(),
+                                      .doc = "processors that this process may use"};
+    d->properties[2] =
+        (tnr_property){.name = "unified_memory", .type = TNR_PROPERTY_BOOL, .u.b = true};
     *dev = d;
     return TNB_OK;
 }
@@ -139,6 +152,14 @@ cpu_describe(void *dev, char *out, size_t n)
     uint32_t count = cpu_features(names, CPU_MAX_FEATURES);
     list_features(list, sizeof list, names, count);
     snprintf(out, n, "%d threads; %s", ((struct cpu_device *)dev)->threads, list);
+}
+
+static const tnr_property *
+cpu_properties(void *dev, uint32_t *n)
+{
+    struct cpu_device *d = dev;
+    *n = sizeof d->properties / sizeof *d->properties;
+    return d->properties;
 }
 
 static tnb_status
@@ -476,6 +497,7 @@ static const tnr_driver cpu_driver = {
     .launch = cpu_launch,
     .set_threads = cpu_set_threads,
     .settings = cpu_settings,
+    .properties = cpu_properties,
 };
 
 static const tnr_driver *const cpu_drivers[] = {&cpu_driver};

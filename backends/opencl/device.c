@@ -481,6 +481,7 @@ static const tnr_driver opencl_driver = {
     .launch = opencl_launch,
     .settings = opencl_settings,
     .native = opencl_native,
+    .properties = opencl_facts,
 };
 static const tnr_driver *const opencl_drivers[] = {&opencl_driver};
 

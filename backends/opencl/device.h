@@ -52,6 +52,8 @@ struct opencl_device {
     atomic_bool lost;
     pthread_mutex_t lock; /* of why_lost */
     char why_lost[160];
+    tnr_property facts[12];
+    uint32_t n_facts;
 };
 
 /* ---- error.c ---- */
@@ -70,7 +72,7 @@ opencl_error_name(cl_int code, char number[16]);
 /* ---- probe.c ---- */
 /* The plugin's init: where its program opencl_probe lies. */
 TNB_MUST_CHECK tnb_status
-opencl_init(const char *folder, tnb_err *err);
+opencl_init(const tnb_plugin_start *start, tnb_err *err);
 /* Asks the drivers in another process, once for the life of this one. False: asking ends or blocks
  * the process. *left: platforms that must be left alone for that reason, a bit each; then, and when
  * false is given, *why tells. */
@@ -85,6 +87,8 @@ bool
 opencl_has_extension(const struct opencl_info *info, const char *name);
 void
 opencl_describe(void *dev, char *out, size_t n);
+const tnr_property *
+opencl_facts(void *dev, uint32_t *n);
 TNB_MUST_CHECK tnb_status
 opencl_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 

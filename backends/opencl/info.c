@@ -191,6 +191,56 @@ mebibytes(cl_ulong n, char out[32])
     return out;
 }
 
+static void
+add_int(struct opencl_device *d, const char *name, uint64_t value, const char *doc)
+{
+    d->facts[d->n_facts++] =
+        (tnr_property){.name = name, .type = TNR_PROPERTY_INT, .u.i = (int64_t)value, .doc = doc};
+}
+
+static void
+add_text(struct opencl_device *d, const char *name, const char *value)
+{
+    d->facts[d->n_facts++] =
+        (tnr_property){.name = name, .type = TNR_PROPERTY_TEXT, .u.text = value};
+}
+
+/* Asked for first, the table is filled. */
+const tnr_property *
+opencl_facts(void *dev, uint32_t *n)
+{
+    struct opencl_device *d = dev;
+    const struct opencl_info *o = &d->info;
+    pthread_mutex_lock(&d->lock);
+    if (!d->n_facts) {
+        cl_uint mhz = 0;
+        cl_bool unified = CL_FALSE;
+        add_int(d, "memory_bytes", o->memory, "global memory");
+        add_int(d, "units", o->units, "compute units");
+        add_int(d, "threads_per_block", o->group, "work items of a work group");
+        add_int(d, "shared_bytes", o->local, "local memory of a work group");
+        add_text(d, "vendor", o->vendor);
+        add_text(d, "driver_version", o->driver);
+        add_int(d, "opencl.buffer_bytes", o->largest, "the largest buffer");
+        add_int(d, "opencl.version", (uint64_t)o->version, "300: OpenCL 3.0");
+        if (o->images)
+            add_int(d, "opencl.image_width", o->image_width, "of an image of two dimensions");
+        if (clGetDeviceInfo(d->id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof mhz, &mhz, NULL) ==
+                CL_SUCCESS &&
+            mhz)
+            d->facts[d->n_facts++] =
+                (tnr_property){.name = "clock_hz", .type = TNR_PROPERTY_FLOAT, .u.f = mhz * 1e6};
+        if (clGetDeviceInfo(d->id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, NULL) ==
+            CL_SUCCESS)
+            d->facts[d->n_facts++] = (tnr_property){.name = "unified_memory",
+                                                    .type = TNR_PROPERTY_BOOL,
+                                                    .u.b = unified == CL_TRUE};
+    }
+    *n = d->n_facts;
+    pthread_mutex_unlock(&d->lock);
+    return d->facts;
+}
+
 void
 opencl_describe(void *dev, char *out, size_t n)
 {

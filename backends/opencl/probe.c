@@ -41,10 +41,10 @@ static struct {
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 tnb_status
-opencl_init(const char *folder, tnb_err *err)
+opencl_init(const tnb_plugin_start *start, tnb_err *err)
 {
     (void)err;
-    snprintf(state.folder, sizeof state.folder, "%s", folder ? folder : "");
+    snprintf(state.folder, sizeof state.folder, "%s", start->folder ? start->folder : "");
     return TNB_OK;
 }
 

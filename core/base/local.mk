@@ -11,6 +11,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/diag.c \
 	core/base/dtype.c \
 	core/base/elf.c \
+	core/base/entry.c \
 	core/base/file.c \
 	core/base/hash.c \
 	core/base/ini.c \

@@ -52,8 +52,8 @@ by_bytes(const void *a, const void *b)
 static tnb_status
 take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
 {
-    static const char *const keys[] = {"name",    "version", "abi",      "kind",    "module",
-                                       "licence", "summary", "provides", "requires"};
+    static const char *const keys[] = {"name",    "version", "abi",      "kind",     "module",
+                                       "licence", "summary", "provides", "requires", "settings"};
     enum { N_KEYS = sizeof keys / sizeof *keys };
     unsigned k = 0;
     if (strcmp(e->section, "plugin") != 0 || *e->name)
@@ -99,6 +99,7 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
         return TNB_OK;
     case 7:
     case 8:
+    case 9:
         items = tnb_conf_split(p->arena, e->value, &n);
         if (n)
             qsort(items, n, sizeof *items, by_bytes);
@@ -111,6 +112,9 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
         if (k == 7) {
             c->provides = items;
             c->n_provides = n;
+        } else if (k == 9) {
+            c->settings = items;
+            c->n_settings = n;
         } else {
             c->requires_ = items;
             c->n_requires = n;
@@ -203,6 +207,23 @@ tnb_plugin_size_check(const tnb_plugin_head *head, size_t wanted, tnb_err *err)
     return TNB_ABI;
 }
 
+static const char *
+setting(const tnb_plugin_start *start, const char *key)
+{
+    return start->conf && start->name ? tnb_conf_text(start->conf, "plugin", start->name, key)
+                                      : NULL;
+}
+
+tnb_plugin_start
+tnb_plugins_start(const tnb_plugins *p, const tnb_plugin *plugin)
+{
+    return (tnb_plugin_start){.size = sizeof(tnb_plugin_start),
+                              .folder = plugin ? plugin->folder : NULL,
+                              .setting = setting,
+                              .conf = p ? p->conf : NULL,
+                              .name = plugin ? plugin->name : NULL};
+}
+
 static tnb_candidate *
 named(const tnb_plugins *p, const char *name)
 {
@@ -221,10 +242,13 @@ allowed(const tnb_plugins *p, const char *name)
     uint32_t n;
     const char *list = tnb_conf_text(p->conf, "tenon", NULL, "plugins");
     const char **items = tnb_conf_split(p->arena, list ? list : "*", &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(items[i], "*") == 0 || strcmp(items[i], name) == 0)
-            return true;
-    return false;
+    bool yes = false;
+    for (uint32_t i = 0; i < n; i++) {
+        if (*items[i] == '-' && strcmp(items[i] + 1, name) == 0)
+            return false;
+        yes |= strcmp(items[i], "*") == 0 || strcmp(items[i], name) == 0;
+    }
+    return yes;
 }
 
 static tnb_candidate *
@@ -259,7 +283,7 @@ judge(tnb_plugins *p, tnb_plugin *g, tnb_status s, const char *from, tnb_err err
              tnb_printf(p->arena, "'%s' comes first", before->pub.manifest), "");
     else if (!allowed(p, g->name))
         mark(p, g, TNB_PLUGIN_BLOCKED, "[tenon] plugins does not list it",
-             "add it to [tenon] plugins in tenon.ini");
+             tnb_printf(p->arena, "add it to [tenon] plugins: tenon plugin enable %s", g->name));
     else
         mark(p, g, TNB_PLUGIN_READY, from, "");
 }

@@ -127,7 +127,7 @@ check_plugin_names(tn_ctx *ctx, const tnb_conf *conf)
             continue;
         const char **names = tnb_conf_split(tn_arena(ctx), values[i]->value, &n);
         for (uint32_t k = 0; k < n; k++)
-            check_plugin_name(ctx, values[i], names[k]);
+            check_plugin_name(ctx, values[i], names[k] + (*names[k] == '-'));
     }
 }
 
@@ -218,6 +218,41 @@ check_target(tn_ctx *ctx, const tnb_conf *conf, const char *name)
         tnb_diag_hint(tn_diags(ctx), "tenon list targets shows the kinds");
 }
 
+/* Keys of [plugin NAME] that neither every plugin has nor this one's manifest lists. */
+static void
+check_plugin_settings(tn_ctx *ctx, const tnb_conf *conf)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    uint32_t n;
+    const char **names = tnb_conf_names(conf, tn_arena(ctx), "plugin", &n);
+    for (uint32_t i = 0; p && i < n; i++) {
+        const tnb_plugin *plugin = tnb_plugins_named(p, names[i]);
+        uint32_t n_values, n_known = 1;
+        const tnb_conf_value **values =
+            tnb_conf_section_values(conf, tn_arena(ctx), "plugin", names[i], &n_values);
+        if (!plugin)
+            continue;
+        const char **known = TNB_NEW_N(tn_arena(ctx), const char *, plugin->n_settings + 1);
+        known[0] = "digest";
+        for (uint32_t k = 0; k < plugin->n_settings; k++)
+            known[n_known++] = plugin->settings[k];
+        for (uint32_t v = 0; v < n_values; v++) {
+            uint32_t k = 0;
+            while (k < n_known && strcmp(known[k], values[v]->key) != 0)
+                k++;
+            if (k < n_known || values[v]->layer < TNB_CONF_SYSTEM)
+                continue;
+            tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(values[v]),
+                       "[plugin %s] has no setting '%s'", names[i], values[v]->key);
+            const char *near = tnb_nearest(values[v]->key, known, n_known);
+            if (near)
+                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+            else
+                tnb_diag_hint(tn_diags(ctx), "`settings` in '%s' lists them", plugin->manifest);
+        }
+    }
+}
+
 void
 tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
 {
@@ -226,6 +261,7 @@ tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
     check_sections(ctx, conf, "pipeline", "target");
     check_sections(ctx, conf, "device", "device");
     check_sections(ctx, conf, "plugin", "plugin");
+    check_plugin_settings(ctx, conf);
     check_plugin_names(ctx, conf);
     const char **targets = tnb_conf_names(conf, tn_arena(ctx), "target", &n);
     for (uint32_t i = 0; i < n; i++)

@@ -2,6 +2,7 @@
 /* What `-t TEXT` means: a [target NAME] of the configuration, a kind, an upstream tag, or a target
  * as JSON. */
 #include "driver_private.h"
+#include "kit/tables.h"
 
 #include "tenon/base/num.h"
 
@@ -237,6 +238,39 @@ all_targets(tn_ctx *ctx, const tnb_conf *conf)
     return all;
 }
 
+/* "cuda,max_threads=3" and "cuda -max_threads=3", as other tools take attributes: where they stand here, word by word. NULL: the text
+ * is nothing like that. */
+static const char *
+with_attributes(tn_ctx *ctx, const tnb_conf *conf, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    size_t n = strcspn(text, ", -:");
+    if (!equals || n == 0 || text + n > equals)
+        return NULL;
+    const char *kind = tn_strn(ctx, text, n), *json = "", *ini = "";
+    if (!tn_find_target(tn_ctx_registry(ctx), kind, NULL) &&
+        !(conf && tnb_conf_has(conf, "target", kind)))
+        return NULL;
+    for (const char *at = text + n; *at;) {
+        at += strspn(at, ", -:");
+        size_t k = strcspn(at, "=, "), v = at[k] == '=' ? strcspn(at + k + 1, ", ") : 0;
+        int64_t i;
+        if (!k || at[k] != '=')
+            return NULL;
+        const char *key = tn_strn(ctx, at, k), *value = tn_strn(ctx, at + k + 1, v);
+        bool plain =
+            tnb_read_i64(value, v, &i) || strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+        const char *quote = plain ? "" : "\"";
+        json = tn_strf(ctx, "%s, \"%s\": %s%s%s", json, key, quote, value, quote);
+        ini = tn_strf(ctx, "%s\n    %s = %s", ini, key, value);
+        at += k + 1 + v;
+    }
+    return tn_strf(ctx,
+                   "attributes stand in JSON:  -t '{\"kind\": \"%s\"%s}'\n"
+                   "or in an INI file, with -t mine:\n    [target mine]\n    kind = %s%s",
+                   kind, json, kind, ini);
+}
+
 /* The error of an unknown kind knows of plugins only: targets have sections, too. */
 static void
 note_near_section(tn_ctx *ctx, const tnb_conf *conf, const char *text)
@@ -299,6 +333,13 @@ find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, const struc
     if (tag && depth < MAX_TAG_DEPTH)
         return tag->value[0] == '{' ? from_tag(ctx, tag, more, out)
                                     : find(ctx, conf, tag->value, depth + 1, more, out);
+    const char *apart = with_attributes(ctx, conf, text);
+    if (apart) {
+        tn_error(ctx, 0, TNB_INVALID, "'%s' names a target with attributes, which go elsewhere",
+                 text);
+        tnb_diag_hint(tn_diags(ctx), "%s", apart);
+        return false;
+    }
     const tn_target_kind *kind = find_kind(ctx, text);
     if (!kind && conf)
         note_near_section(ctx, conf, text);
@@ -323,6 +364,7 @@ bool
 tnk_target_find_with(tn_ctx *ctx, const tnb_conf *conf, const char *text, const tn_node *over,
                      const tn_node *usual, tnk_target *out)
 {
+    tnk_describe_tables();
     while (*text == ' ')
         text++;
     return find(ctx, conf, text, 0, &(struct more){over, usual}, out);

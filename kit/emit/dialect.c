@@ -9,16 +9,11 @@ tnk_dialect_find(tn_ctx *ctx, const char *name)
     tnb_err err = {0};
     tn_registry *r = tn_ctx_registry(ctx);
     const tnk_dialect *d = r ? tn_find_entry(r, "dialect", name, &err) : NULL;
-    if (d && d->base.size != sizeof *d) {
-        tn_error(ctx, 0, TNB_ABI, "the dialect '%s' has %u bytes; in this Tenon it has %zu", name,
-                 d->base.size, sizeof *d);
-        tnb_diag_hint(tn_diags(ctx), "rebuild its plugin against the headers of this Tenon");
-        return NULL;
-    }
     if (d)
         return d;
     tn_error(ctx, 0, err.status ? err.status : TNB_NOT_FOUND,
-             "no dialect '%s' to write kernels in%s%s", name, *err.message ? ": " : "",
+             *err.message ? "kernels cannot be written: %s"
+                          : "there is no dialect to write kernels in",
              err.message);
     if (*err.hint)
         tnb_diag_hint(tn_diags(ctx), "%s", err.hint);

@@ -7,7 +7,9 @@
  */
 #include "pattern_private.h"
 
+#include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/pattern.h"
 
 enum { MAX_CHOICES = 64, MAX_RUNS = 4096 };
 
@@ -17,7 +19,61 @@ typedef struct matcher {
     tn_ctx *ctx;
     uint32_t choice[MAX_CHOICES], of[MAX_CHOICES]; /* taken, and how many there are */
     uint32_t n_choices, n_given;                   /* met in this run; fixed beforehand */
+    /* Where a reason is wanted: the one of the deepest place that did not fit, and how deep the place at hand is. */
+    bool explain;
+    const char *why;
+    uint32_t depth, deepest;
 } matcher;
+
+static void
+note(matcher *s, const char *text)
+{
+    if (s->explain && s->depth >= s->deepest) {
+        s->why = text;
+        s->deepest = s->depth;
+    }
+}
+
+/* What a pattern wants, and what is there, in a few words. */
+static const char *
+wanted(const tnk_pat *p)
+{
+    switch (p->kind) {
+    case PATTERN_CONST:
+        return "a constant";
+    case PATTERN_OP:
+    case PATTERN_CALL_TIR:
+    case PATTERN_EXTERN:
+        return p->callee;
+    case PATTERN_TUPLE:
+        return "a tuple";
+    case PATTERN_ITEM:
+        return "an item of a tuple";
+    default:
+        return "anything";
+    }
+}
+
+static const char *
+found(const tn_expr *v)
+{
+    const tn_call *c = tn_as_call(v);
+    const tn_op *op = c ? tn_call_op_of(c) : NULL;
+    return op                           ? op->base.name
+           : c                          ? "another call"
+           : tn_is(v, TN_KIND_CONSTANT) ? "a constant"
+           : tn_is(v, TN_KIND_TUPLE)    ? "a tuple"
+           : tn_is_var(v)               ? "a parameter"
+                                        : "something else";
+}
+
+/* Of the place at hand, in front of what is wrong there: its name in the pattern, or the variable's. */
+static const char *
+place(matcher *s, const tnk_pat *p, const tn_expr *e)
+{
+    const char *name = p->name ? p->name : tn_is_var(e) ? tn_var_name(e) : NULL;
+    return name ? tn_strf(s->ctx, "%s: ", name) : "";
+}
 
 static bool
 match(matcher *s, const tnk_pat *p, const tn_expr *e);
@@ -96,8 +152,11 @@ name_fits(const char *pattern, const char *name)
 static bool
 match_args(matcher *s, const tnk_pat *p, tn_list args)
 {
-    if (args.n < p->n || (args.n > p->n && !p->open))
+    if (args.n < p->n || (args.n > p->n && !p->open)) {
+        if (s->explain)
+            note(s, tn_strf(s->ctx, "%u operands, not %u", args.n, p->n));
         return false;
+    }
     for (uint32_t i = 0; i < p->n; i++)
         if (!match(s, p->sub[i], args.at[i]))
             return false;
@@ -185,24 +244,54 @@ match_either(matcher *s, const tnk_pat *p, const tn_expr *e)
     return match(s, p->sub[s->choice[k]], e);
 }
 
+/* Constraints on the value itself. */
 static bool
-match(matcher *s, const tnk_pat *p, const tn_expr *e)
+fits(matcher *s, const tnk_pat *p, const tn_expr *e, const tnk_match_item *item)
+{
+    if (!type_fits(p, e->type)) {
+        if (s->explain)
+            note(s, tn_strf(s->ctx, "%sits dtype, rank or shape is another", place(s, p, e)));
+        return false;
+    }
+    if (!attrs_fit(s, p, item->value)) {
+        if (s->explain)
+            note(s, tn_strf(s->ctx, "%san attribute has another value", place(s, p, e)));
+        return false;
+    }
+    uint32_t uses = tn_is_var(e) ? tnk_graph_uses(s->g, item->var ? item->var : e) : 0;
+    if (p->uses < 0 || (tn_is_var(e) && (int64_t)uses == p->uses))
+        return true;
+    if (s->explain)
+        note(s, tn_strf(s->ctx, "%sit is used %u times, not %lld", place(s, p, e), uses,
+                        (long long)p->uses));
+    return false;
+}
+
+static bool
+match_place(matcher *s, const tnk_pat *p, const tn_expr *e)
 {
     tnk_match_item item = {.pat = p, .name = p->name, .leaf = e};
     item.value = tnk_graph_follow(s->g, e, &item.var);
     for (uint32_t i = 0; i < s->m->n; i++)
-        if (s->m->at[i].pat == p)
+        if (s->m->at[i].pat == p) {
+            if (s->m->at[i].value != item.value && s->explain)
+                note(s, tn_strf(s->ctx, "%sit is not the same value", place(s, p, e)));
             return s->m->at[i].value == item.value;
+        }
     item.inner = p->kind != PATTERN_ANY && p->kind != PATTERN_CONST && p->kind != PATTERN_EITHER;
-    if (!type_fits(p, e->type) || !attrs_fit(s, p, item.value))
+    if (!fits(s, p, e, &item))
         return false;
-    if (p->uses >= 0 &&
-        (!tn_is_var(e) || (int64_t)tnk_graph_uses(s->g, item.var ? item.var : e) != p->uses))
+    if (p->kind == PATTERN_EITHER ? !match_either(s, p, e) : !match_value(s, p, item.value)) {
+        if (s->explain && p->kind != PATTERN_EITHER)
+            note(s, tn_strf(s->ctx, "%sthere is %s, not %s", place(s, p, e), found(item.value),
+                            wanted(p)));
         return false;
-    if (p->kind == PATTERN_EITHER ? !match_either(s, p, e) : !match_value(s, p, item.value))
+    }
+    if (p->fn && !p->fn(s->m, &item, p->user)) {
+        if (s->explain)
+            note(s, tn_strf(s->ctx, "%sa condition of the pattern does not hold", place(s, p, e)));
         return false;
-    if (p->fn && !p->fn(s->m, &item, p->user))
-        return false;
+    }
     if (s->m->n == s->m->cap)
         s->m->at =
             tnb_vec_grow(tn_scratch(s->ctx), s->m->at, s->m->n, &s->m->cap, sizeof *s->m->at);
@@ -210,24 +299,90 @@ match(matcher *s, const tnk_pat *p, const tn_expr *e)
     return true;
 }
 
+static bool
+match(matcher *s, const tnk_pat *p, const tn_expr *e)
+{
+    s->depth++;
+    bool yes = match_place(s, p, e);
+    s->depth--;
+    return yes;
+}
+
+static bool
+match_all(matcher *s, const tnk_pat *p, const tn_expr *e)
+{
+    s->m->graph = s->g;
+    for (int run = 0; run < MAX_RUNS; run++) {
+        s->m->n = s->n_choices = 0;
+        if (match(s, p, e))
+            return true;
+        uint32_t k = s->n_choices;
+        while (k > 0 && s->choice[k - 1] + 1 >= s->of[k - 1])
+            k--;
+        if (k == 0)
+            return false;
+        s->choice[k - 1]++;
+        s->n_given = k;
+    }
+    return false;
+}
+
 bool
 tnk_pat_match(const tnk_pat *p, const tnk_graph *g, const tn_expr *e, tnk_match *out)
 {
     matcher s = {.m = out, .g = g, .ctx = pattern_graph_ctx(g)};
-    out->graph = g;
-    for (int run = 0; run < MAX_RUNS; run++) {
-        out->n = s.n_choices = 0;
-        if (match(&s, p, e))
-            return true;
-        uint32_t k = s.n_choices;
-        while (k > 0 && s.choice[k - 1] + 1 >= s.of[k - 1])
-            k--;
-        if (k == 0)
-            return false;
-        s.choice[k - 1]++;
-        s.n_given = k;
+    return match_all(&s, p, e);
+}
+
+const char *
+tnk_pat_why(const tnk_pat *p, const tnk_graph *g, const tn_expr *e)
+{
+    tnk_match m = {0};
+    matcher s = {.m = &m, .g = g, .ctx = pattern_graph_ctx(g), .explain = true};
+    return match_all(&s, p, e) ? NULL : s.why ? s.why : "";
+}
+
+/* ---- entries of plugins ---- */
+
+/* Every attribute that a pattern speaks of is one of the operator's. */
+static bool
+check_attrs(tn_ctx *ctx, const tnk_pat *p)
+{
+    const tn_op *op = p->kind == PATTERN_OP && p->attrs.n
+                          ? tn_find_op(tn_ctx_registry(ctx), p->callee, NULL)
+                          : NULL;
+    for (uint32_t i = 0; op && i < p->attrs.n; i++) {
+        const char *names[64];
+        uint32_t n = 0, k = 0;
+        for (const tn_attr_schema *a = op->attrs; a && a->name && n < 64; a++)
+            names[n++] = a->name;
+        while (k < n && strcmp(names[k], p->attrs.at[i].key) != 0)
+            k++;
+        if (k < n)
+            continue;
+        tn_error(ctx, 0, TNB_NOT_FOUND, "the operator '%s' has no attribute '%s'", op->base.name,
+                 p->attrs.at[i].key);
+        const char *near = tnb_nearest(p->attrs.at[i].key, names, n);
+        if (near)
+            tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        else
+            tnb_diag_hint(tn_diags(ctx), "tenon show op %s names them", op->base.name);
+        return false;
     }
-    return false;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!check_attrs(ctx, p->sub[i]))
+            return false;
+    return true;
+}
+
+const tnk_pat *
+tnk_pattern_make(tn_ctx *ctx, const tnk_fusion_pattern *e)
+{
+    uint32_t errors = tnb_diags_errors(tn_diags(ctx));
+    const tnk_pat *p = e->pattern ? tnk_pat_parse(ctx, e->pattern) : e->build(ctx, e->self);
+    if (!p && tnb_diags_errors(tn_diags(ctx)) == errors)
+        tn_error(ctx, 0, TNB_INVALID, "the pattern '%s' was not built", e->base.name);
+    return p && check_attrs(ctx, p) ? p : NULL;
 }
 
 /* ---- what was found ---- */

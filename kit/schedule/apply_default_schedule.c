@@ -102,11 +102,17 @@ fits(tn_ctx *ctx, const tnk_rule *r, const char *name, const tn_node *func, cons
     const tn_prim_func *was = tn_as_prim_func(func), *is = tn_as_prim_func(f);
     tnb_buf where = {0};
     const char *missing;
-    if (!is)
+    if (!is) {
         tn_error(ctx, func->loc, TNB_INVALID,
-                 "the rule '%s' gave something else than a tensor program for '%s'", r->base.name,
-                 name);
-    else if (was->params.n != is->params.n)
+                 "the rule '%s' gave %s for '%s', and no tensor program", r->base.name,
+                 tn_kinds[f->kind].name, name);
+        tnb_diag_hint(
+            tn_diags(ctx),
+            "a rule gives what tnk_sch_finish made of the function, or NULL where it does "
+            "not take it");
+        return false;
+    }
+    if (was->params.n != is->params.n)
         tn_error(ctx, func->loc, TNB_INVALID,
                  "the rule '%s' gave a function of %u parameters for '%s', which has %u",
                  r->base.name, is->params.n, name, was->params.n);

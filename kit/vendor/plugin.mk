@@ -10,30 +10,36 @@
 # compiler (tenon-kit) or with the runtime (tenon-rt). More variables:
 #
 #     PROGRAMS          programs that go beside the modules
-#     NAME_SOURCES      C files of a module or program
+#     NAME_SOURCES      C and C++ files (.cc, .cpp, .cxx) of a module or program
 #     NAME_PKGCONFIG    further pkg-config modules, NAME_CPPFLAGS, NAME_LIBS
 #     CONFIG            INI file that names the target and loads the plugin (default: the first plugin's name and .ini)
 #     KERNELS           FORMAT FILE: code with the kernel add_f32 for the device conformance suite; FILE.c is made a
 #                       shared object of first
 #     CHECKS            scripts of the plugin's own that `make check` runs, with TENON and BUILD in the environment
-#     CC, CFLAGS, CPPFLAGS, LDFLAGS, BUILD (folder, default: build), DESTDIR
+#     CC, CFLAGS, CXX, CXXFLAGS, CPPFLAGS, LDFLAGS, BUILD (folder, default: build), DESTDIR
+#     TENON             the program that `make check` runs (default: that of the Tenon that pkg-config finds)
 #
 # make          the modules with their manifests, all in $(BUILD), for --plugin-path $(BUILD) or --config $(CONFIG)
-# make check    tenon check-plugin, the device conformance suite, the operator suite, CHECKS
+# make check    tenon check-plugin, the device conformance suite, the operator suite, CHECKS; all with the Tenon that pkg-config
+#               finds and its libraries, whatever others the environment names
 # make install  into the folders of the installed Tenon
 # make clean
 
 PKG_CONFIG ?= pkg-config
 BUILD ?= build
 CFLAGS ?= -O2 -g -Wall
+CXXFLAGS ?= -O2 -g -Wall
 TENON_ABI := $(shell $(PKG_CONFIG) --variable=abi tenon)
 TENON_PLUGINDIR := $(shell $(PKG_CONFIG) --variable=plugindir tenon)
 TENON_CONFDIR := $(shell $(PKG_CONFIG) --variable=confdir tenon)
 TENON_LIBEXECDIR := $(shell $(PKG_CONFIG) --variable=libexecdir tenon)
+TENON_LIBDIR := $(shell $(PKG_CONFIG) --variable=libdir tenon)
 TENON ?= $(shell $(PKG_CONFIG) --variable=tenon tenon)
 CONFIG ?= $(wildcard $(firstword $(PLUGINS)).ini)
 # What every plugin is compiled with, as Tenon itself is.
-TENON_CFLAGS := -std=gnu17 -fPIC -fvisibility=hidden -fno-common -fno-strict-aliasing -ffp-contract=off
+TENON_FLAGS := -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off
+TENON_CFLAGS := -std=gnu17 -fno-common $(TENON_FLAGS)
+TENON_CXXFLAGS := -std=gnu++20 $(TENON_FLAGS)
 TENON_CPPFLAGS := -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 tenon_value = $(shell sed -n 's/^$(2) *= *//p' $(1).plugin)
 # The names after "target:" or "device:" in the manifests.
@@ -51,21 +57,30 @@ TENON_PROGRAMS := $(foreach p,$(PROGRAMS),$(BUILD)/$(p))
 .PHONY: all check install uninstall clean
 all: $(TENON_MODULES) $(TENON_MANIFESTS) $(TENON_PROGRAMS)
 
+define tenon_cxx_rule
+$(BUILD)/obj/$(1)/%.o: %.$(2) $(firstword $(MAKEFILE_LIST))
+	@mkdir -p $$(@D)
+	$$(CXX) $$(TENON_CPPFLAGS) $$($(1)_CPPFLAGS) $$(CPPFLAGS) $$($(1)_PC_CFLAGS) $$(TENON_CXXFLAGS) $$(CXXFLAGS) -MMD -MP -c $$< -o $$@
+
+endef
 # objects of NAME, compiled with flags of its own: $(1) NAME, $(2) pkg-config modules
 define tenon_objects
-$(1)_OBJECTS := $$(patsubst %.c,$(BUILD)/obj/$(1)/%.o,$$(filter %.c,$$($(1)_SOURCES)))
+$(1)_CXX := $$(filter %.cc %.cpp %.cxx,$$($(1)_SOURCES))
+$(1)_OBJECTS := $$(patsubst %,$(BUILD)/obj/$(1)/%.o,$$(basename $$(filter %.c,$$($(1)_SOURCES)) $$($(1)_CXX)))
+$(1)_LINK = $$(if $$($(1)_CXX),$$(CXX) $$(CXXFLAGS),$$(CC) $$(CFLAGS))
 $(1)_PC_CFLAGS := $$(shell $$(PKG_CONFIG) --cflags $(2) $$($(1)_PKGCONFIG))
 $(1)_PC_LIBS := $$(shell $$(PKG_CONFIG) --libs $(2) $$($(1)_PKGCONFIG))
 $(BUILD)/obj/$(1)/%.o: %.c $(firstword $(MAKEFILE_LIST))
 	@mkdir -p $$(@D)
 	$$(CC) $$(TENON_CPPFLAGS) $$($(1)_CPPFLAGS) $$(CPPFLAGS) $$($(1)_PC_CFLAGS) $$(TENON_CFLAGS) $$(CFLAGS) -MMD -MP -c $$< -o $$@
+$(foreach x,cc cpp cxx,$(call tenon_cxx_rule,$(1),$(x)))
 -include $$($(1)_OBJECTS:.o=.d)
 endef
 # A module or manifest that others may write to is refused, so the group's right is taken away.
 define tenon_plugin
 $(call tenon_objects,$(1),$(if $(filter runtime,$(call tenon_kind,$(1))),tenon-rt,tenon-kit))
 $(BUILD)/$(1).so: $$($(1)_OBJECTS)
-	$$(CC) -shared -Wl,-z,defs -Wl,--as-needed $$(CFLAGS) $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
+	$$($(1)_LINK) -shared -Wl,-z,defs -Wl,--as-needed $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
 	@chmod go-w $$@ $$(@D)
 $(BUILD)/$(1).plugin: $(1).plugin $(lastword $(MAKEFILE_LIST))
 	@mkdir -p $$(@D)
@@ -74,7 +89,7 @@ endef
 define tenon_program
 $(call tenon_objects,$(1),$(if $($(1)_PKGCONFIG),,tenon-base))
 $(BUILD)/$(1): $$($(1)_OBJECTS)
-	$$(CC) -Wl,--as-needed $$(CFLAGS) $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
+	$$($(1)_LINK) -Wl,--as-needed $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
 endef
 $(foreach p,$(PLUGINS),$(eval $(call tenon_plugin,$(p))))
 $(foreach p,$(PROGRAMS),$(eval $(call tenon_program,$(p))))
@@ -85,12 +100,17 @@ $(BUILD)/kernels/%.so: kernels/%.c
 	$(CC) $(shell $(PKG_CONFIG) --cflags tenon-base) $(TENON_CFLAGS) $(CFLAGS) -shared $< -o $@
 
 # Plugins are tried before they are trusted with anything; a device that this machine lacks is no failure (status 77).
+# Names of another Tenon in the environment would have its settings, plugins or libraries take part.
+tenon_alone = unset TENON_CONFIG TENON_PLUGIN_PATH TENON_SYSCONFDIR TENON_DATADIR; \
+    export LD_LIBRARY_PATH="$(TENON_LIBDIR)$${LD_LIBRARY_PATH:+:$$LD_LIBRARY_PATH}";
 check: all $(filter $(BUILD)/%,$(TENON_KERNELS))
-	for p in $(PLUGINS); do '$(TENON)' check-plugin "$(BUILD)/$$p.so" || exit 1; done
-	$(if $(DEVICE),TENON_PLUGIN_PATH='$(BUILD)' TENON_CONFIG='$(CONFIG)' '$(TENON_LIBEXECDIR)/device-conformance' $(DEVICE) \
+	@$(tenon_alone) v=$$('$(TENON)' --version) && case $$v in *"(ABI $(TENON_ABI))"*) ;; *) \
+	    echo "'$(TENON)' is $$v, and the plugin is built for ABI $(TENON_ABI): TENON names another one, or PKG_CONFIG_PATH" >&2; exit 1 ;; esac
+	$(tenon_alone) for p in $(PLUGINS); do '$(TENON)' check-plugin "$(BUILD)/$$p.so" || exit 1; done
+	$(if $(DEVICE),$(tenon_alone) TENON_PLUGIN_PATH='$(BUILD)' TENON_CONFIG='$(CONFIG)' '$(TENON_LIBEXECDIR)/device-conformance' $(DEVICE) \
 	    $(if $(KERNELS),--module $(TENON_KERNELS)) || test $$? = 77)
-	$(if $(TARGET),TENON='$(TENON)' '$(TENON_LIBEXECDIR)/operator-suite' $(TARGET) --plugin-path '$(BUILD)' $(CONFIG:%=--config %))
-	for c in $(CHECKS); do echo "$$c" && TENON='$(TENON)' BUILD='$(BUILD)' sh "$$c" || exit 1; done
+	$(if $(TARGET),$(tenon_alone) TENON='$(TENON)' '$(TENON_LIBEXECDIR)/operator-suite' $(TARGET) --plugin-path '$(BUILD)' $(CONFIG:%=--config %))
+	$(tenon_alone) for c in $(CHECKS); do echo "$$c" && TENON='$(TENON)' BUILD='$(BUILD)' sh "$$c" || exit 1; done
 
 # The INI file without its section [tenon], which names the folder of the build.
 tenon_cut := sed '/^\[tenon\]/,/^$$/d'

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed functions that finalized modules call: vm.builtin.*. */
 #include "interp.h"
+#include "tenon/core/eval.h"
+#include "tenon/core/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -502,13 +504,12 @@ static const struct builtin_row {
 /* A call in destination-passing style of a function of the module: what it gives goes into the
  * arguments that follow its parameters. */
 static interp_val *
-call_into(builtin_call *b, const tn_node *f, uint32_t n_params)
+call_into(builtin_call *b, const tn_module *m, const tn_node *f, uint32_t n_params)
 {
     interp *vm = b->vm;
     uint32_t n_out = b->n - n_params;
     interp_val *const *outs = b->v + n_params;
-    interp_val *r =
-        interp_call_func(vm, b->env->m, b->name, f, b->v, n_params, NULL, b->c->base.loc);
+    interp_val *r = interp_call_func(vm, m, b->name, f, b->v, n_params, NULL, b->c->base.loc);
     if (!r)
         return NULL;
     bool many = r->kind == INTERP_V_TUPLE, ok = (many ? r->n : 1) == n_out;
@@ -548,6 +549,38 @@ static const struct builtin_row others[] = {
     {"runtime.disco.worker_id", worker_id},
 };
 
+/* The function of a module that computes what an external one does, if that is there. */
+static interp_val *
+call_meaning(builtin_call *b, const tn_module *m, const char *function, bool *known)
+{
+    const tn_node *f = m ? tn_module_get(m, function) : NULL;
+    *known = f && !tn_is(f, TN_KIND_EXTERN_FUNC);
+    if (!*known)
+        return NULL;
+    if (tn_is(f, TN_KIND_FUNCTION) && b->n > tn_as_function(f)->params.n)
+        return call_into(b, m, f, tn_as_function(f)->params.n);
+    return interp_call_func(b->vm, m, function, f, b->v, b->n, NULL, b->c->base.loc);
+}
+
+/* What a plugin says of a packed function, as a module; NULL: nothing, or after an error. */
+static const tn_module *
+meaning_of(interp *vm, const char *name, tn_loc loc)
+{
+    const tn_module *m = tnb_strmap_get(&vm->meanings, name);
+    tn_registry *reg = tn_ctx_registry(vm->ctx);
+    const tn_meaning *e = reg && !m ? tn_find_entry(reg, "meaning", name, NULL) : NULL;
+    if (!e || !e->text)
+        return m;
+    m = tn_read_module(vm->ctx, tn_strf(vm->ctx, "meaning of %s", name), e->text, strlen(e->text));
+    if (m && !tn_module_get(m, "meaning")) {
+        tn_error(vm->ctx, loc, TNB_INVALID, "the meaning of '%s' has no function `meaning`", name);
+        m = NULL;
+    }
+    if (m)
+        tnb_strmap_set(&vm->meanings, tn_str(vm->ctx, name), m);
+    return m;
+}
+
 interp_val *
 interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const *args, uint32_t n,
                const tn_call *c)
@@ -562,16 +595,20 @@ interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const 
         if (strcmp(others[i].name, name) == 0)
             return others[i].run(&b);
     /* a function of the module may be named like an external one: its meaning */
-    const tn_node *f = tn_module_get(env->m, name);
-    if (tn_is(f, TN_KIND_FUNCTION) && n > tn_as_function(f)->params.n)
-        return call_into(&b, f, tn_as_function(f)->params.n);
-    if (f && !tn_is(f, TN_KIND_EXTERN_FUNC))
-        return interp_call_func(vm, env->m, name, f, args, n, NULL, c->base.loc);
     bool known = false;
-    interp_val *r = interp_foreign(vm, env, name, args, n, c, &known);
-    if (known)
+    interp_val *r = call_meaning(&b, env->m, name, &known);
+    if (!known)
+        r = interp_foreign(vm, env, name, args, n, c, &known);
+    uint32_t errors = tnb_diags_errors(tn_diags(vm->ctx));
+    if (!known)
+        r = call_meaning(&b, meaning_of(vm, name, c->base.loc), "meaning", &known);
+    if (known || tnb_diags_errors(tn_diags(vm->ctx)) != errors)
         return r;
     tn_error(vm->ctx, c->base.loc, TNB_NOT_FOUND, "%s: the interpreter has no packed function '%s'",
              env->func, name);
+    tnb_diag_hint(
+        tn_diags(vm->ctx),
+        "a plugin says what it computes with an entry of its table `meanings`: tn_meaning "
+        "in tenon/core/eval.h");
     return NULL;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed functions that the caller of the evaluator brings: values go out as leaf expressions and
+/* Packed functions that the caller of the evaluator brings, or whose meaning a plugin brings as code: values go out as leaf expressions and
  * come back as such; what such a function writes into its arguments is copied back.
  */
 #include "interp.h"
+#include "tenon/core/eval.h"
 
 #include <stdlib.h>
 
@@ -82,8 +83,10 @@ interp_foreign(interp *vm, interp_env *env, const char *name, interp_val *const 
                const tn_call *c, bool *known)
 {
     foreign f = {vm, env, c};
+    tn_registry *reg = tn_ctx_registry(vm->ctx);
+    const tn_meaning *meaning = reg ? tn_find_entry(reg, "meaning", name, NULL) : NULL;
     *known = false;
-    if (!vm->opt->packed)
+    if (!vm->opt->packed && !(meaning && meaning->call))
         return NULL;
     const tn_expr **at = TNB_NEW_N(vm->arena, const tn_expr *, n + 1);
     for (uint32_t i = 0; i < n; i++)
@@ -99,7 +102,11 @@ interp_foreign(interp *vm, interp_env *env, const char *name, interp_val *const 
                          .loc = c->base.loc,
                          .call = call_back,
                          .state = &f};
-    const tn_expr *r = vm->opt->packed(vm->opt->packed_user, &call, known);
+    const tn_expr *r = vm->opt->packed ? vm->opt->packed(vm->opt->packed_user, &call, known) : NULL;
+    if (!*known && meaning && meaning->call) {
+        *known = true;
+        r = meaning->call(&call, meaning->self);
+    }
     if (!*known || !r || tn_is_error(r))
         return NULL;
     for (uint32_t i = 0; i < n; i++)

@@ -71,6 +71,7 @@ run(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr
     tnb_ptrmap_init(&vm.scalars, vm.arena);
     tnb_ptrmap_init(&vm.constants, vm.arena);
     tnb_ptrmap_init(&vm.graph_allocs, vm.arena);
+    tnb_strmap_init(&vm.meanings, vm.arena);
     bool inplace = tn_is(f, TN_KIND_PRIM_FUNC);
     interp_val **v = calloc((size_t)n_args + 1, sizeof *v), *r = NULL;
     bool ok = v != NULL;

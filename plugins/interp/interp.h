@@ -16,6 +16,7 @@ typedef struct interp {
     tnb_ptrmap codes;                     /* PrimFunc -> interp_code */
     tnb_ptrmap scalars;                   /* scalar expression -> interp_code */
     tnb_ptrmap constants;                 /* tn_data -> interp_mem */
+    tnb_strmap meanings;                  /* name of a packed function -> tn_module of its meaning */
     tnb_ptrmap graph_allocs;              /* Function -> interp_val that it allocated */
     TNB_VEC(interp_mem *) mems;           /* by id; NULL: free */
     TNB_VEC(struct interp_legal *) legal; /* operators legalized so far */

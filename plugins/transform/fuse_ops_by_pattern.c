@@ -34,7 +34,7 @@ static bool
 add_rule(tn_ctx *ctx, rule_list *out, const tnk_fusion_pattern *e)
 {
     rule r = {.name = e->base.name, .entry = e};
-    r.pat = e->pattern ? tnk_pat_parse(ctx, e->pattern) : e->build(ctx, e->self);
+    r.pat = tnk_pattern_make(ctx, e);
     if (r.pat)
         TNB_PUSH(tn_scratch(ctx), *out, r);
     return r.pat != NULL;

@@ -438,9 +438,9 @@ an_entry_of_another_size_is_refused(void **state)
 }
 
 static tnb_status
-failing_init(tn_registry *reg, const char *folder, tnb_err *err)
+failing_init(tn_registry *reg, const tnb_plugin_start *start, tnb_err *err)
 {
-    (void)reg, (void)folder;
+    (void)reg, (void)start;
     return tnb_fail(err, TNB_DEVICE, "not today");
 }
 
@@ -454,7 +454,7 @@ static void
 nothing_of_a_plugin_that_fails_to_start_is_found(void **state)
 {
     struct fixture *f = *state;
-    static const tn_pass late = {.base.size = sizeof late, .base.name = "Late"};
+    static const tn_pass late = {.base.size = sizeof late, .base.name = "Late", .run = run_nothing};
     static const tn_pass *const list[] = {&late};
     const tn_plugin_desc d = {.head = {.size = sizeof d, .name = "late"},
                               .passes = list,

@@ -305,10 +305,10 @@ test_runtimes(void **state)
     FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_ABI, "8 bytes");
     p = hook_entry;
     p.base.name = NULL;
-    FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_INVALID, "needs a name");
+    FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_INVALID, "a packed function has no name");
     p = hook_entry;
     p.call = NULL;
-    FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_INVALID, "needs a name and code");
+    FAILS(tnr_runtime_add_packed(rt, &p, &err), TNB_INVALID, "has no `call`");
     tnb_err err;
     assert_null(tnr_find_driver(NULL, "cpu", &err));
     assert_int_equal(err.status, TNB_INVALID);
@@ -355,7 +355,7 @@ test_descriptors(void **state)
     bad = d;
     bad.n_packed = 1;
     bad.packed = none;
-    FAILS(tnr_runtime_add(rt, &bad, &err), TNB_INVALID, "a packed function that is NULL");
+    FAILS(tnr_runtime_add(rt, &bad, &err), TNB_INVALID, "plugin test: a packed function is NULL");
     bad = d;
     bad.n_loaders = 1;
     FAILS(tnr_runtime_add(rt, &bad, &err), TNB_INVALID, "a table that is NULL");

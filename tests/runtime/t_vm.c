@@ -1121,9 +1121,10 @@ static int inits, finis;
 static bool init_fails;
 
 static tnb_status
-count_init(const char *folder, tnb_err *err)
+count_init(const tnb_plugin_start *start, tnb_err *err)
 {
-    (void)folder;
+    assert_null(start->folder);
+    assert_null(start->setting(start, "anything"));
     inits++;
     return init_fails ? tnb_fail(err, TNB_DEVICE, "not today") : TNB_OK;
 }

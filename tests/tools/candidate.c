@@ -38,9 +38,9 @@ ran(void)
 }
 
 static tnb_status
-start(tn_registry *r, const char *folder, tnb_err *err)
+start(tn_registry *r, const tnb_plugin_start *given, tnb_err *err)
 {
-    (void)r, (void)folder, (void)err;
+    (void)r, (void)given, (void)err;
 #if defined(CRASH)
     *(volatile int *)0 = 1;
 #elif defined(ABORT)

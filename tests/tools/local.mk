@@ -4,6 +4,7 @@ TOOLS_TESTS = \
 	tests/tools/administration.py \
 	tests/tools/broken_inputs.py tests/tools/caches.py tests/tools/calls.py \
 	tests/tools/check_plugin.py \
+	tests/tools/entries.py \
 	tests/tools/configuration.py \
 	tests/tools/doctor.py \
 	tests/tools/expect.py tests/tools/extents.py \
@@ -13,7 +14,8 @@ TOOLS_TESTS = \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py tests/tools/settings.py \
 	tests/tools/tune.py \
-	tests/tools/usage.py tests/tools/text.py
+	tests/tools/usage.py tests/tools/text.py \
+	tests/tools/vendors.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/candidate.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
 

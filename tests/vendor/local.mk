@@ -13,6 +13,15 @@ VENDOR_PLUGINS = \
 	tests/vendor/lanec/tests/model.py \
 	tests/vendor/lanec/tests/run.c \
 	tests/vendor/lanec/tests/source.sh \
+	tests/vendor/scale/Makefile \
+	tests/vendor/scale/README.md \
+	tests/vendor/scale/scale.cc \
+	tests/vendor/scale/scale.ini \
+	tests/vendor/scale/scale.plugin \
+	tests/vendor/scale/scale_rt.cc \
+	tests/vendor/scale/scale_rt.plugin \
+	tests/vendor/scale/tests/model.py \
+	tests/vendor/scale/tests/run.sh \
 	tests/vendor/simacc/Makefile \
 	tests/vendor/simacc/README.md \
 	tests/vendor/simacc/codegen.c \

@@ -13,6 +13,7 @@
  *     summary = OpenCL code generation
  *     provides = target:opencl, pass:CLMLDispatch
  *     requires = ops               plugins to be loaded before it
+ *     settings = threads, licence_server     keys of [plugin opencl] in INI files, which its init may ask for
  *
  * The index reads manifests only. A module is loaded when something that it provides is first asked
  * for, after its file, note and needs have been checked. This header knows nothing about what the
@@ -95,6 +96,17 @@ typedef struct tnb_entry {
     const char *doc;  /* one line, then details; may be NULL */
 } tnb_entry;
 
+/* What a plugin's init gets, compiler half or device half. Borrowed for the call. */
+typedef struct tnb_plugin_start {
+    uint32_t size;
+    const char *folder; /* where the module lies; NULL: it is linked into the program */
+    /* The value of KEY in [plugin NAME] of the configuration, NAME being the plugin's name in its manifest; NULL: not set. The
+     * manifest says which keys there are: `settings = KEY, ...`. */
+    const char *(*setting)(const struct tnb_plugin_start *start, const char *key);
+    const struct tnb_conf *conf; /* of whoever made this */
+    const char *name;
+} tnb_plugin_start;
+
 /* The head of a descriptor of type T. */
 #define TNB_PLUGIN_HEAD(T, kind_, name_, version_, licence_, summary_)                       \
     {                                                                                        \
@@ -156,6 +168,8 @@ typedef struct tnb_plugin {
     uint32_t n_provides;
     const char *const *requires_;
     uint32_t n_requires;
+    const char *const *settings; /* keys of its own section */
+    uint32_t n_settings;
     tnb_plugin_state state;
     const char *why;             /* the rule that decided; never NULL */
     const char *cure;            /* what to do about it; "" if nothing */
@@ -225,6 +239,9 @@ tnb_plugins_check(tnb_plugins *p, const tnb_plugin *plugin, const char *const *h
 /* TNB_ABI, with what to do, unless the descriptor is as large as its type in the caller's headers. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_plugin_size_check(const tnb_plugin_head *head, size_t wanted, tnb_err *err);
+/* What its init is to be given, by the configuration that the index was made with. Both may be NULL: a plugin that is linked in by hand. */
+TNB_EXPORT tnb_plugin_start
+tnb_plugins_start(const tnb_plugins *p, const tnb_plugin *plugin);
 /* Marks a plugin as refused for a reason of the caller's, such as a failed init. */
 TNB_EXPORT void
 tnb_plugins_refuse(tnb_plugins *p, const tnb_plugin *plugin, const tnb_err *why);

@@ -82,6 +82,27 @@ typedef struct tn_evaluator {
     void (*release)(void *self, void *prepared);
 } tn_evaluator;
 
+/* What an external function computes, for those that cannot call it: the interpreter, and so --verify and `tenon diff --exec`. A
+ * plugin's compiler half offers one for a packed function that its device half provides ("meaning:NAME" in the manifest):
+ *
+ *     static const tn_meaning scale = {
+ *         .base = {sizeof scale, "acme.scale", "x * 2"},
+ *         .text = "@R.function\n"
+ *                 "def meaning(x: R.Tensor((\"n\",), \"float32\")):\n"
+ *                 "    return R.multiply(x, R.const(2.0, \"float32\"))\n"};
+ *
+ * A module's own function of the name comes first, what the caller of the evaluator brings (tn_eval_options.packed) second. */
+typedef struct tn_meaning {
+    tnb_entry base; /* name: the packed function's, "acme.scale" */
+    /* TVMScript with a function `meaning`: a Function of the call's inputs, whose result is that of the call (of a
+     * call in destination-passing style, call_dps_packed: goes to the tensors behind the inputs), or a PrimFunc of all arguments.
+     * NULL: `call` computes it. */
+    const char *text;
+    /* As tn_eval_options.packed, for this function; NULL: the text says it. */
+    const tn_expr *(*call)(const tn_eval_call *c, void *self);
+    void *self;
+} tn_meaning;
+
 /* Seeded random arguments for the function's parameters, symbolic extents chosen small (or as
  * `dims` says: Dict name -> int, may be NULL), extents that a type does not tell all the same; an
  * empty Tuple for an object of unknown type. Elements lie where the operators that read them say that values make sense

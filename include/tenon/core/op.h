@@ -114,12 +114,12 @@ struct tn_op {
     tnb_entry base; /* name: with its dialect, "relax.nn.relu", "tirx.exp" */
     uint32_t flags;
     /* TVMScript spelling where it differs from the name ("R.nn.relu" from "relax.nn.relu" is
-     * implied). */
+     * implied); NULL: it does not. */
     const char *script_name;
-    const tn_arg_schema *args;   /* ends with a NULL name */
+    const tn_arg_schema *args;   /* ends with a NULL name; NULL: any arguments */
     int min_args;                /* -1: all of `args` */
     uint32_t mixed;              /* tn_mixed */
-    const tn_attr_schema *attrs; /* ends with a NULL name; printing order */
+    const tn_attr_schema *attrs; /* ends with a NULL name; printing order; NULL: none */
     const char *result;          /* what the type of a call is, in words; may be NULL */
     /* The attributes in their canonical form (padding completed to all sides, out_layout from
      * data_layout), after defaults were filled in and types checked; NULL after an error. May be
@@ -128,7 +128,7 @@ struct tn_op {
     /* The call's type; `call` has no type yet. After a mistake: record it (tn_error) and return the
      * error node. */
     const tn_type *(*infer)(tn_ctx *ctx, const tn_call *call);
-    /* Layouts of arguments and result (ConvertLayout); false, or no function: all as written. After
+    /* Layouts of arguments and result (ConvertLayout); false, or NULL: all as written. After
      * a mistake in `desired`: record it (tn_error), give false. */
     bool (*layout)(tn_layouts *q);
     /* Replaces the call by calls of tensor programs added to the builder's module; NULL: left as it
@@ -141,7 +141,7 @@ struct tn_op {
     /* ---- scalar intrinsics only ---- */
     tn_intrin_id intrin; /* the core's own; a plugin's have NONE */
     /* Of a plugin's: the function that source calls, by the dialect's name, in pairs:
-     * {"c", "vendor_expf", "acme_c", "acme_exp", NULL}. */
+     * {"c", "vendor_expf", "acme_c", "acme_exp", NULL}. NULL: no dialect has it. */
     const char *const *spellings;
     /* Evaluation on doubles for folding and interpreting floats; NULL: none. n is the argument
      * count. */

@@ -59,7 +59,7 @@ typedef struct tn_pass {
     const tn_module *(*run)(const tn_pass_ctx *pc, const tn_module *m);
     void *self;
     /* Provider kinds the manager makes available (loads plugins for) before the run: "op", "rule",
-     * ... space separated. */
+     * ... space separated; NULL: none. */
     const char *needs;
     /* For execution checking, where a function takes other parameters afterwards: makes of one function before and after the
      * pass two that have to compute the same of the same arguments. A side that is no such function as it is becomes a function

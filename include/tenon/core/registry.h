@@ -9,7 +9,7 @@
 #ifndef TENON_CORE_REGISTRY_H
 #define TENON_CORE_REGISTRY_H
 
-#include "tenon/base/plugin.h"
+#include "tenon/base/entry.h"
 #include "tenon/core/pass.h"
 
 #ifdef __cplusplus
@@ -17,10 +17,11 @@ extern "C" {
 #endif
 
 /* Types of higher layers that tables may hold. */
-struct tnk_rule;           /* tenon/kit/rule.h: schedule rules */
-struct tnk_codegen;        /* tenon/kit/codegen.h: target code generators */
-struct tnk_importer;       /* tenon/kit/importer.h */
-struct tn_evaluator;       /* tenon/core/eval.h */
+struct tnk_rule;     /* tenon/kit/rule.h: schedule rules */
+struct tnk_codegen;  /* tenon/kit/codegen.h: target code generators */
+struct tnk_importer; /* tenon/kit/importer.h */
+struct tn_evaluator; /* tenon/core/eval.h */
+struct tn_meaning;
 struct tnk_fusion_pattern; /* tenon/kit/pattern.h */
 struct tnk_external;
 struct tnk_tensor_intrin; /* tenon/kit/tensor_intrin.h */
@@ -44,13 +45,14 @@ typedef struct tn_warp {
 typedef struct tn_target_kind {
     tnb_entry base;              /* name: "cpu" */
     const char *const *kinds;    /* kinds of the IR it serves, NULL-terminated: "llvm", "c" */
-    const tn_attr_schema *attrs; /* attribute schema of [target NAME] */
-    /* the four lists, NULL-terminated arrays of pass items */
+    const tn_attr_schema *attrs; /* attribute schema of [target NAME]; NULL: none */
+    /* the four lists, NULL-terminated arrays of pass items; NULL: empty */
     const char *const *library_dispatch;
     const char *const *legalize;
     const char *const *finalize; /* "@generic": see tenon/kit/lists.h */
     const char *const *lower;
-    const struct tnk_codegen *codegen;
+    const struct tnk_codegen
+        *codegen; /* NULL: its passes can be looked at, and no kernels are made */
     /* Fills attributes from the machine ("native") and checks what the schema cannot; returns the Dict, NULL after
      * recording an error. May be NULL. */
     const tn_node *(*probe)(tn_ctx *ctx, const tn_node *attrs, void *self);
@@ -96,15 +98,25 @@ typedef struct tn_plugin_desc {
     uint32_t n_tensor_intrins;
     const struct tnk_dialect *const *dialects;
     uint32_t n_dialects;
-    /* Before the tables are added to `reg`, which may hold other plugins. NULL: none. fini is
-     * called, when the registry is freed, if init succeeded. */
-    tnb_status (*init)(tn_registry *reg, const char *plugin_dir, tnb_err *err);
+    /* Before the tables are added to `reg`, which may hold other plugins: the place to read the plugin's own section
+     * (start->setting), and to refuse to serve. NULL: none. fini is called, when the registry is freed, if init succeeded. */
+    tnb_status (*init)(tn_registry *reg, const tnb_plugin_start *start, tnb_err *err);
     void (*fini)(void);
+    const struct tn_meaning *const *meanings;
+    uint32_t n_meanings;
 } tn_plugin_desc;
 
 /* The one symbol of a compiler plugin:
  *
  *     TN_PLUGIN(opencl, "1.0", "Apache-2.0", "OpenCL code generation", .targets = targets, .n_targets = 1);
+ *
+ * In C++ (20, or the GNU dialect of an earlier one) designators stand in the order of the members, here and in entries, and a
+ * nested one is written with braces:
+ *
+ *     static const tn_pass tidy = {.base = {sizeof(tn_pass), "AcmeTidy", "removes what does nothing"}, .run = run};
+ *
+ * A callback is `static` or `extern "C"`. The order of this descriptor: passes, ops, targets, legalizers, rules, importers, evaluators,
+ * patterns, externals, tensor_intrins, dialects, init, fini, meanings, each table with its n_.
  */
 #define TN_PLUGIN(name_, version_, licence_, summary_, ...)                                      \
     TNB_PLUGIN_NOTE(TNB_PLUGIN_COMPILER);                                                        \
@@ -141,7 +153,7 @@ tn_find_evaluator(tn_registry *r, const char *name,
 TNB_EXPORT const struct tn_evaluator *
 tn_find_native_evaluator(tn_registry *r);
 /* Generic lookup for kit's tables, whose entries begin with a tnb_entry too: kind "rule", "importer", "pattern",
- * "external", "tensor_intrin" or "dialect". */
+ * "external", "tensor_intrin", "dialect" or "meaning". */
 TNB_EXPORT const void *
 tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err);
 /* Loads this plugin, after those that it requires; fine when it is loaded already. On failure it counts as refused. */
@@ -160,6 +172,11 @@ tn_registry_plugins(const tn_registry *r);
 /* The nearest registered name, for hints; NULL if none is near. */
 TNB_EXPORT const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name);
+
+/* What the entries of a higher layer's tables look like, and what is to be asked further of the core's own; ends with a NULL kind,
+ * and stays. The kit says it when it is loaded. */
+TNB_EXPORT void
+tn_registry_describe(const tnb_entry_kind *described);
 
 /* Core's own tables: the structural operators and scalar intrinsics. */
 TNB_EXPORT extern const tn_op tn_structural_ops[];

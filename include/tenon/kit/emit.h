@@ -77,7 +77,8 @@ typedef struct tnk_dialect {
     const char *int64, *uint64, *int32, *uint32, *int16, *uint16, *int8, *uint8;
     const char *nan32, *nan64, *inf32,
         *inf64; /* literals; NULL: NAN and INFINITY, which the prologue may define */
-    /* r->state, an int32_t in global memory, from 0 to 1 at once; what was there: for T.index_in (direct calling) */
+    /* r->state, an int32_t in global memory, from 0 to 1 at once; what was there: for T.index_in (direct calling);
+     * NULL: kernels that look at indices which came as data are refused */
     const char *compare_exchange;
     const char *float_suffix; /* of mathematical functions on float32: "f"; NULL: none */
     const char *classify;     /* in front of isnan, isinf, isfinite: "__builtin_"; NULL: nothing */
@@ -105,11 +106,11 @@ typedef struct tnk_dialect {
     /* ---- hooks, for what a table cannot say; NULL: none. tenon/kit/emit_hooks.h has what they may call. ---- */
     /* Writes what stands in front of the prologue: which extensions the source uses. */
     void (*header)(const tnk_source *s, tnb_buf *out);
-    /* Before a kernel is written: may look at it, set the emitter's `state`, or fail. */
+    /* NULL, or: before a kernel is written: may look at it, set the emitter's `state`, or fail. */
     void (*begin)(tnk_emitter *e);
-    /* Text between a kernel's return type and its name; "": none. */
+    /* Text between a kernel's return type and its name; "", or no hook (NULL): none. */
     const char *(*attribute)(tnk_emitter *e);
-    /* Writes declarations at the start of a kernel's body. */
+    /* NULL, or: writes declarations at the start of a kernel's body. */
     void (*declare)(tnk_emitter *e);
     /* The type of a parameter that is no pointer (memory that is an image: "__read_only image2d_t"; a tensor map), whose uses the
      * hooks `expr` and `stmt` write. NULL: memory is a pointer, a tensor map an error; or an error was recorded. Called for memory
@@ -117,8 +118,8 @@ typedef struct tnk_dialect {
     const char *(*param)(tnk_emitter *e, const tnk_param *p);
     /* What stands for a thread index ("threadIdx.x"); NULL: what `threads` says. */
     const char *(*thread)(tnk_emitter *e, const char *tag);
-    /* Writes a statement, or an expression, in a form of its own; false, with nothing written: the usual form. Each comes here
-     * once; tnk_emit_plain_stmt and tnk_emit_plain_expr write the usual form. Loops that are bound to threads (for_kind
+    /* Writes a statement, or an expression, in a form of its own; false, with nothing written, or NULL: the usual form. Each comes
+     * here once; tnk_emit_plain_stmt and tnk_emit_plain_expr write the usual form. Loops that are bound to threads (for_kind
      * TN_FOR_THREAD_BINDING) come as loops too, though no loop is written for them: their variable is the thread's index, which
      * `thread` or `threads` gives. A hook for loops looks at for_kind first, and leaves those to the usual form. */
     bool (*stmt)(tnk_emitter *e, const tn_stmt *s);

@@ -149,14 +149,22 @@ tnk_pat_where(tnk_pat *p, tnk_pat_fn fn, void *user);
 typedef struct tnk_fusion_pattern {
     tnb_entry base; /* name: "cudnn.conv2d.nhwc_ohwi_bias" */
     int32_t priority;
-    const char *pattern; /* the notation; NULL: `build` makes it */
-    const tnk_pat *(*build)(tn_ctx *ctx, void *self);
+    const char *pattern;                              /* the notation; NULL: `build` makes it */
+    const tnk_pat *(*build)(tn_ctx *ctx, void *self); /* NULL: `pattern` says it */
     /* Further conditions on a whole match; NULL: none. */
     bool (*check)(tn_ctx *ctx, const tnk_match *m, void *self);
     /* Further attributes of the function made (a Dict, or NULL); may be NULL. */
     const tn_node *(*attrs)(tn_ctx *ctx, const tnk_match *m, void *self);
     void *self;
 } tnk_fusion_pattern;
+
+/* The pattern of an entry, read or built. NULL after recording an error: also for an attribute that the operator does not have. */
+TNB_EXPORT const tnk_pat *
+tnk_pattern_make(tn_ctx *ctx, const tnk_fusion_pattern *e);
+/* Why the pattern does not match `e`: what was wanted in the place where most of it had fit, and what is there. NULL: it does match.
+ * In scratch. */
+TNB_EXPORT const char *
+tnk_pat_why(const tnk_pat *p, const tnk_graph *g, const tn_expr *e);
 
 /* An external code generator: what RunCodegen calls for the functions marked with its name. */
 typedef struct tnk_external {

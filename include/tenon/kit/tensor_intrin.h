@@ -29,9 +29,10 @@ extern "C" {
 #endif
 
 typedef struct tnk_tensor_intrin {
-    tnb_entry base;   /* name: "cpu.fma_4x8" */
-    const char *text; /* TVMScript: a module with the PrimFuncs `desc` and `impl` */
-    /* Instead of text: builds both. False after recording an error. */
+    tnb_entry base; /* name: "cpu.fma_4x8" */
+    /* TVMScript: a module with the PrimFuncs `desc` and `impl`; NULL: `make` builds them. */
+    const char *text;
+    /* Instead of text (NULL: the text): builds both. False after recording an error. */
     bool (*make)(tn_ctx *ctx, const tn_node **desc, const tn_node **impl, void *self);
     void *self;
 } tnk_tensor_intrin;

@@ -139,6 +139,34 @@ typedef struct tnr_setting {
     const char *doc;
 } tnr_setting;
 
+/* A fact about a device that programs may ask for, with its type. Names that mean the same for all drivers, where a driver has them:
+ *     memory_bytes            int     memory that the device has
+ *     units                   int     processors, compute units, multiprocessors
+ *     threads_per_block       int     most threads of a block
+ *     warp                    int     threads of a warp (a sub-group)
+ *     shared_bytes            int     most shared memory of a block, in bytes
+ *     clock_hz                float   highest clock of the units
+ *     unified_memory          bool    host and device have the same memory
+ *     vendor, driver_version  text
+ * Others begin with the driver's name: "opencl.max_image_width". */
+typedef enum tnr_property_type {
+    TNR_PROPERTY_INT = 1,
+    TNR_PROPERTY_FLOAT,
+    TNR_PROPERTY_BOOL,
+    TNR_PROPERTY_TEXT
+} tnr_property_type;
+typedef struct tnr_property {
+    const char *name;
+    tnr_property_type type;
+    union {
+        int64_t i;
+        double f;
+        bool b;
+        const char *text;
+    } u;
+    const char *doc; /* may be NULL */
+} tnr_property;
+
 typedef struct tnr_driver {
     tnb_entry base; /* name: "cpu" */
     uint32_t flags;
@@ -224,6 +252,8 @@ typedef struct tnr_driver {
      * it. For drivers of which some devices do, as OpenCL's for processors, which compile text to
      * it. NULL: as TNR_DRIVER_NATIVE says. */
     bool (*native)(void *dev);
+    /* What is known of the device, of unique names; lives as long as `dev`. NULL: nothing but what `describe` says. */
+    const tnr_property *(*properties)(void *dev, uint32_t *n);
 } tnr_driver;
 
 /* What a driver may take for its functions of the same names: one device without a state or features
@@ -290,6 +320,12 @@ TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_pinned_new(tnr_device *dev, uint64_t bytes, void **host, tnb_err *err);
 TNB_EXPORT void
 tnr_pinned_free(tnr_device *dev, void *host);
+/* All that the device tells of itself; *n = 0 and NULL: nothing. Borrowed from the device. */
+TNB_EXPORT const tnr_property *
+tnr_device_properties(tnr_device *dev, uint32_t *n);
+/* The property of that name and type. NULL with TNB_NOT_FOUND (the device has none of the name), or TNB_TYPE (of another type). */
+TNB_EXPORT const tnr_property *
+tnr_device_property(tnr_device *dev, const char *name, tnr_property_type type, tnb_err *err);
 /* Gives cached memory back to the driver. */
 TNB_EXPORT void
 tnr_device_trim(tnr_device *dev);

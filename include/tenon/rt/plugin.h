@@ -20,7 +20,9 @@ typedef struct tnr_plugin_desc {
     uint32_t n_packed;
     const tnr_loader *const *loaders; /* manifest: loader:NAME */
     uint32_t n_loaders;
-    tnb_status (*init)(const char *plugin_dir, tnb_err *err); /* may be NULL */
+    /* Before the tables are added: the place to read the plugin's own section (start->setting), to open a library, and to refuse to
+     * serve. May be NULL. fini is called when the runtime is freed, if init succeeded; may be NULL. */
+    tnb_status (*init)(const tnb_plugin_start *start, tnb_err *err);
     void (*fini)(void);
 } tnr_plugin_desc;
 
@@ -34,6 +36,8 @@ typedef struct tnr_plugin_desc {
 /* The definition of a runtime plugin's descriptor:
  *
  *     TNR_PLUGIN(opencl_rt, "1.0", "Apache-2.0", "runs OpenCL kernels", .drivers = drivers, .n_drivers = 1);
+ *
+ * In C++ designators stand in the order of the members: drivers, packed, loaders, each with its n_, init, fini; see TN_PLUGIN.
  */
 #define TNR_PLUGIN(name_, version_, licence_, summary_, ...)                                     \
     TNB_PLUGIN_NOTE(TNB_PLUGIN_RUNTIME);                                                         \

@@ -60,9 +60,9 @@ tnr_runtime_new(const tnr_runtime_options *opt, tnr_runtime **out, tnb_err *err)
 TNB_EXPORT void
 tnr_runtime_free(tnr_runtime *rt); /* NULL is fine */
 /* Adds the tables of a descriptor (one linked in; it stays the caller's, and stays), after its init
- * with a folder of NULL; loaded plugins are added by themselves. Their fini is called when the runtime
- * is freed. TNB_INVALID: not made with TNR_PLUGIN, a table that is NULL or has NULL in it, a name that
- * exists already; TNB_ABI: made for another ABI, or a driver lacks a function; what `init` returned. */
+ * without a folder and settings; loaded plugins are added by themselves. Their fini is called when the runtime
+ * is freed. TNB_INVALID: not made with TNR_PLUGIN, a table that is NULL or has NULL in it, an entry without a
+ * function that it has to have, a name that exists already; TNB_ABI: made for another ABI; what `init` returned. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_runtime_add(tnr_runtime *rt, const struct tnr_plugin_desc *d, tnb_err *err);
 /* Adds or replaces one packed function, for machines that are made later. The entry is copied, its

@@ -195,9 +195,9 @@ put(device *d, void *stream, task *t, tnb_err *err)
 static char program[4096];
 
 static tnb_status
-sim_init(const char *plugin_dir, tnb_err *err)
+sim_init(const tnb_plugin_start *start, tnb_err *err)
 {
-    int n = snprintf(program, sizeof program, "%s/simacc_device", plugin_dir);
+    int n = snprintf(program, sizeof program, "%s/simacc_device", start->folder);
     return n > 0 && (size_t)n < sizeof program
                ? TNB_OK
                : tnb_fail(err, TNB_INVALID, "the plugin's folder has too long a name");

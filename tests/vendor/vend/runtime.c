@@ -46,9 +46,9 @@ struct value {
 static vend_api api;
 
 static tnb_status
-init(const char *plugin_dir, tnb_err *err)
+init(const tnb_plugin_start *start, tnb_err *err)
 {
-    (void)plugin_dir;
+    (void)start;
     return vend_api_load(&api, err);
 }
 
