@@ -164,15 +164,83 @@ find_pass(struct run *r, const tn_pass_item *item)
     return pass;
 }
 
+/* Whether a legalizer, "OP@TARGET", is for the target of the run. */
+static bool
+is_for_target(const struct run *r, const char *name)
+{
+    const char *at = r->opt->target ? strrchr(name, '@') : NULL;
+    return at && strcmp(at + 1, r->opt->target->kind) == 0;
+}
+
+/* Legalizers are looked for by operator, where none is nothing unusual: that two plugins have one, or one that is refused, is said
+ * here. False: an error was recorded. */
+static bool
+one_provider_each(struct run *r)
+{
+    const tnb_plugins *p = tn_registry_plugins(r->ctx->reg);
+    uint32_t n = 0;
+    const tnb_provided *all =
+        p ? tnb_plugins_provided(p, tn_scratch(r->ctx), "legalizer", &n) : NULL;
+    for (uint32_t i = 1; i < n; i++) {
+        tnb_err err = {0};
+        if (strcmp(all[i].name, all[i - 1].name) != 0 || !is_for_target(r, all[i].name) ||
+            tnb_plugins_find(p, "legalizer", all[i].name, &err))
+            continue;
+        tnb_report(tn_diags(r->ctx), TNB_ERROR, err.status, (tnb_place){0}, "%s", err.message);
+        tnb_diag_hint(tn_diags(r->ctx), "%s", err.hint);
+        return false;
+    }
+    return true;
+}
+
+static bool
+was_said(const tn_ctx *ctx, const char *message)
+{
+    const tnb_diags *d = tn_diags((tn_ctx *)(uintptr_t)ctx);
+    for (uint32_t i = 0; i < tnb_diags_count(d); i++)
+        if (strcmp(tnb_diags_get(d, i)->message, message) == 0)
+            return true;
+    return false;
+}
+
 static void
+tell_refused(struct run *r)
+{
+    const tnb_plugins *p = tn_registry_plugins(r->ctx->reg);
+    for (uint32_t i = 0; p && i < tnb_plugins_count(p); i++) {
+        const tnb_plugin *c = tnb_plugins_get(p, i);
+        bool has = false;
+        for (uint32_t k = 0; c->state == TNB_PLUGIN_REFUSED && k < c->n_provides && !has; k++)
+            has = strncmp(c->provides[k], "legalizer:", 10) == 0 &&
+                  is_for_target(r, c->provides[k] + 10);
+        if (!has)
+            continue;
+        const char *text =
+            tn_strf(r->ctx, "the legalizers of plugin '%s' are not used, as it is refused: %s",
+                    c->name, c->why);
+        if (was_said(r->ctx, text))
+            continue;
+        tnb_report(tn_diags(r->ctx), TNB_WARNING, TNB_UNSUPPORTED, (tnb_place){0}, "%s", text);
+        if (*c->cure)
+            tnb_diag_hint(tn_diags(r->ctx), "%s", c->cure);
+    }
+}
+
+static bool
 load_needs(struct run *r, const tn_pass *pass)
 {
     for (const char *p = pass->needs; p && *p;) {
         size_t n = strcspn(p, " ");
+        bool legalizers = n == 9 && strncmp(p, "legalizer", n) == 0;
+        if (legalizers && !one_provider_each(r))
+            return false;
         if (n)
             tn_registry_load_all(r->ctx->reg, tn_strn(r->ctx, p, n));
+        if (legalizers)
+            tell_refused(r);
         p += n + (p[n] == ' ');
     }
+    return true;
 }
 
 /* ---- one pass ---- */
@@ -256,7 +324,8 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
         return fail(r, m, "in the options of");
     if (!dump_before(r, pass, m))
         return NULL;
-    load_needs(r, pass);
+    if (!load_needs(r, pass))
+        return fail(r, m, "while loading what is needed by");
     tn_pass_ctx pc = {.ctx = ctx,
                       .target = r->opt->target,
                       .options = options,

@@ -467,7 +467,8 @@ tn_registry_load_all(tn_registry *r, const char *kind)
     const tnb_provided *all = tnb_plugins_provided(r->plugins, r->arena, kind, &n);
     for (uint32_t i = 0; i < n; i++) {
         tnb_err err = {0};
-        if (all[i].plugin->kind == TNB_PLUGIN_COMPILER && load(r, all[i].plugin, &err) != TNB_OK)
+        if (all[i].plugin->kind == TNB_PLUGIN_COMPILER &&
+            all[i].plugin->state != TNB_PLUGIN_REFUSED && load(r, all[i].plugin, &err) != TNB_OK)
             tnb_plugins_refuse(r->plugins, all[i].plugin, &err);
     }
 }

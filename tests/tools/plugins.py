@@ -69,4 +69,24 @@ site = write("site.ini", "[plugin ops]\ndigest = " + 64 * "0" + "\n")
 os.chmod(site, 0o644)
 refused("an operator of a plugin with another digest, by its short name", tenon("show", "op", "nn.relu", "--config", site),
         "ops", "digest demands", "hint:")
+
+# ---- a legalizer is looked for where none is nothing unusual: so a refused plugin that has one is told of, and two that have the same ----
+promise = "pass:Twist, legalizer:relax.nn.relu@cpu, legalizer:relax.nn.relu@c, legalizer:relax.nn.relu@llvm"
+for what, folder, *texts in (("of another ABI", put("legal_abi", "good", abi="9.0", provides=promise), "9.0"),
+                             ("that everybody may write", put("legal_loose", "good", provides=promise, mode=0o777), "everybody may write", "hint: chmod go-w"),
+                             ("with another descriptor", put("legal_lie", "good", provides=promise), "refused: plugin 'test': its descriptor has")):
+    for _ in range(2):
+        r = tenon("run", TEXT, "-t", "cpu", "--plugin-path", folder)
+        check(r.returncode == 0 and r.stderr.count("legalizers of plugin 'test' are not used, as it is refused") == 1 and all(t in r.stderr for t in texts),
+              f"a legalizer of a plugin {what}: a warning", r)
+    r = tenon("run", TEXT, "-t", "null", "--plugin-path", folder)
+    check(r.returncode == 0 and "legalizers" not in r.stderr, "not where another target is compiled for", r)
+folder = put("legal_one", "good", provides=promise)
+other = put("legal_two", "good", provides=promise)
+os.rename(f"{other}/test.plugin", f"{other}/other.plugin")
+with open(f"{other}/other.plugin") as f:
+    text = f.read()
+write("legal_two/other.plugin", text.replace("name = test", "name = other"))
+r = tenon("run", TEXT, "-t", "cpu", "--plugin-path", f"{folder}:{other}")
+refused("two legalizers of one operator", r, "is provided by plugin 'test' and by plugin 'other'", "prefer.relax.nn.relu@", status=(1,))
 done()
