@@ -278,14 +278,28 @@ show_artifact(tnt_session *s, const char *path)
     return st == TNB_OK ? TNT_OK : TNT_FAILED;
 }
 
+/* What is known of a model that cannot be imported. */
+static void
+print_declared(tnt_session *s, const char *path)
+{
+    tnb_buf b = {0};
+    const tnk_importer *imp = tnb_ends_with(path, ".py") ? NULL : tnk_find_importer(s->ctx, path);
+    if (imp && imp->declared && imp->declared(imp->self, s->ctx, path, &b) == TNB_OK && b.n)
+        printf("%s, as it declares itself:\n%s", path, b.s);
+    tnb_buf_free(&b);
+    tnb_diags_clear(tn_diags(s->ctx)); /* said already */
+}
+
 static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
     if (tnt_is_artifact(path))
         return tnt_needs_no_compiler(a, path) ? show_artifact(s, path) : tnt_failure();
     tnk_model m;
-    if (!tnt_import(s, a, path, &m))
+    if (!tnt_import(s, a, path, &m)) {
+        print_declared(s, path);
         return tnt_failure();
+    }
     const tn_function *f = tn_as_function(tn_module_get(m.module, "main"));
     if (!f) {
         fprintf(stderr, "tenon: %s has no function 'main'\n", path);

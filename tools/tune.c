@@ -56,6 +56,12 @@ typedef struct tuner {
     const tn_module *m; /* before scheduling */
 } tuner;
 
+static tnb_progress *
+start_bar(const tuner *t, const char *what, uint64_t total)
+{
+    return tnt_has(t->r.a, "quiet") ? NULL : tnb_progress_start(what, total);
+}
+
 /* ---- tasks ---- */
 
 /* Appends the rules of one occurrence of the scheduling pass. */
@@ -157,7 +163,7 @@ find_tasks(tuner *t, const tnk_model *model, const tnk_compile_options *opt)
         if (tn_as_function(t->m->funcs.at[i]))
             tn_walk(t->m->funcs.at[i], 0, note_call, NULL, t);
     uint32_t kept = 0;
-    tnb_progress *bar = tnb_progress_start("schedules", t->tasks.n);
+    tnb_progress *bar = start_bar(t, "schedules", t->tasks.n);
     for (uint32_t i = 0; i < t->tasks.n; i++) {
         tune_task *task = t->tasks.at[i];
         tnb_progress_step(bar, 1, task->name);
@@ -238,7 +244,7 @@ measure_defaults(tuner *t)
         name_point(t, &points[i], i, 0);
         task->reference = tnb_printf(a, "%s/%u-results", t->r.folder, i);
     }
-    tnb_progress *bar = tnb_progress_start("defaults", n);
+    tnb_progress *bar = start_bar(t, "defaults", n);
     bool ok = true;
     for (uint32_t at = 0; ok && at < n; at += BATCH) {
         uint32_t k = n - at < BATCH ? n - at : BATCH;
@@ -386,7 +392,7 @@ tune_all(tuner *t)
     double rest = 0;
     for (uint32_t i = 0; i < n; i++)
         rest += weight(t->tasks.at[i]);
-    tnb_progress *bar = tnb_progress_start("schedules measured", (uint64_t)t->trials * n);
+    tnb_progress *bar = start_bar(t, "schedules measured", (uint64_t)t->trials * n);
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++) {
         tune_task *task = t->tasks.at[i];

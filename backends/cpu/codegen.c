@@ -374,6 +374,7 @@ compile_all(work *w, tnk_code *out)
         TNB_PUSH(a, link, obj);
     }
     TNB_PUSH(a, link, "-lm");
+    report(w, 0);
     if (!cpu_run_jobs(w->folder, jobs, w->n_groups, w->b->jobs, (double)w->seconds, report, w)) {
         tn_error(w->ctx, 0, TNB_BUILD, "cannot start the C compiler %s", w->cc.command[0]);
         return TNB_BUILD;

@@ -9,14 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Drawn from `FIRST` milliseconds on, then every `EACH`. */
-enum { FIRST = 400, EACH = 60, BAR = 24 };
+/* Drawn from `FIRST` milliseconds on, then every `EACH`; with an estimate after so many seconds. */
+enum { FIRST = 400, EACH = 60, BAR = 24, ESTIMATE = 2 };
 
 struct tnb_progress {
     pthread_mutex_t lock;
     const char *what;
     uint64_t total, done;
-    int64_t next; /* milliseconds */
+    int64_t started, next; /* milliseconds */
     bool drawn;
 };
 
@@ -40,7 +40,8 @@ tnb_progress_start(const char *what, uint64_t total)
     pthread_mutex_init(&p->lock, NULL);
     p->what = what;
     p->total = total ? total : 1;
-    p->next = now() + FIRST;
+    p->started = now();
+    p->next = p->started + FIRST;
     return p;
 }
 
@@ -53,8 +54,14 @@ draw(tnb_progress *p, const char *item)
     memset(bar, '#', (size_t)full);
     memset(bar + full, '.', (size_t)(BAR - full));
     bar[BAR] = 0;
-    fprintf(stderr, "\r%s [%s] %llu/%llu %.40s\033[K", p->what, bar, (unsigned long long)done,
-            (unsigned long long)p->total, item ? item : "");
+    /* as long for each as those that are done took: told once there is something to go by */
+    char left[48] = "";
+    double spent = (double)(now() - p->started) / 1000;
+    if (done && done < p->total && spent >= ESTIMATE)
+        snprintf(left, sizeof left, ", about %.0f s left",
+                 spent / (double)done * (double)(p->total - done) + 0.5);
+    fprintf(stderr, "\r%s [%s] %llu/%llu%s %.40s\033[K", p->what, bar, (unsigned long long)done,
+            (unsigned long long)p->total, left, item ? item : "");
     fflush(stderr);
     p->drawn = true;
 }

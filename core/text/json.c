@@ -138,8 +138,8 @@ tn_value_from_json(tn_ctx *ctx, const char *text, size_t n, tnb_err *err)
 /* ---- to JSON ---- */
 
 /* JSON is UTF-8: a byte that is not becomes the replacement character. */
-static void
-put_string(tnb_buf *out, const char *s)
+void
+tn_json_text(tnb_buf *out, const char *s)
 {
     tnb_buf_putc(out, '"');
     for (const char *end = s + strlen(s); *s; s++) {
@@ -221,7 +221,7 @@ to_json(const tn_node *v, tnb_buf *out, int depth)
         float_to_json((const tn_float_imm *)v, out);
         return TNB_OK;
     case TN_KIND_STRING_IMM:
-        put_string(out, ((const tn_string_imm *)v)->value);
+        tn_json_text(out, ((const tn_string_imm *)v)->value);
         return TNB_OK;
     case TN_KIND_DTYPE_IMM:
         tnb_buf_printf(out, "{\"$dtype\": \"%s\"}",
@@ -236,7 +236,7 @@ to_json(const tn_node *v, tnb_buf *out, int depth)
     case TN_KIND_TARGET: {
         const tn_target *t = (const tn_target *)v;
         tnb_buf_puts(out, "{\"$target\": [");
-        put_string(out, t->kind);
+        tn_json_text(out, t->kind);
         tnb_buf_puts(out, ", ");
         if (t->attrs)
             TNB_TRY(to_json(t->attrs, out, depth + 1));
@@ -252,7 +252,7 @@ to_json(const tn_node *v, tnb_buf *out, int depth)
             const tn_pair *p = tn_as_pair(l.at[i]);
             if (i)
                 tnb_buf_puts(out, ", ");
-            put_string(out, p->key);
+            tn_json_text(out, p->key);
             tnb_buf_puts(out, ": ");
             TNB_TRY(to_json(p->value, out, depth + 1));
         }

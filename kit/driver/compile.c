@@ -5,6 +5,7 @@
 
 #include <time.h>
 #include <unistd.h>
+#include "tenon/base/log.h"
 #include "tenon/base/threads.h"
 
 struct driver {
@@ -207,6 +208,22 @@ build_of(const struct driver *d, const tnk_target *target)
                        .keep_source = d->opt->keep_source};
 }
 
+/* The bar of a code generator, which says itself how many steps there are. */
+struct bar {
+    tnb_progress *bar;
+    uint32_t done;
+};
+
+static void
+step_bar(void *user, uint32_t done, uint32_t total)
+{
+    struct bar *b = user;
+    if (!b->bar)
+        b->bar = tnb_progress_start("kernels", total);
+    tnb_progress_step(b->bar, done > b->done ? done - b->done : 0, NULL);
+    b->done = done;
+}
+
 static tnb_status
 generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32_t n,
          tnk_code *code)
@@ -214,8 +231,12 @@ generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32
     if (n == 0)
         return TNB_OK;
     const tnk_codegen *cg = target->kind->codegen;
+    struct bar bar = {0};
     tnk_build b = build_of(d, target);
+    b.progress = d->opt->progress ? step_bar : NULL;
+    b.progress_user = &bar;
     tnb_status st = cg->build(cg->self, &b, kernels, n, code);
+    tnb_progress_end(bar.bar);
     d->out->compiler_seconds += b.compiler_seconds;
     d->out->cache_hits += b.cache_hits;
     d->out->cache_misses += b.cache_misses;

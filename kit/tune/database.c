@@ -275,41 +275,28 @@ tnk_tuning_best(const tnk_tuning *t, const char *target, const char *function, i
 
 /* ---- adding ---- */
 
-/* A text as JSON, quotes included. */
-static void
-put_text(tnb_buf *b, const char *s)
-{
-    tnb_buf_puts(b, "\"");
-    for (; *s; s++)
-        if (*s == '"' || *s == '\\')
-            tnb_buf_printf(b, "\\%c", *s);
-        else if ((unsigned char)*s < 32)
-            tnb_buf_printf(b, "\\u%04x", (unsigned)*s);
-        else
-            tnb_buf_putc(b, (unsigned char)*s < 128 ? *s : '?');
-    tnb_buf_puts(b, "\"");
-}
-
 static void
 print_record(tnb_buf *b, const tnk_tuning_record *r)
 {
     tnb_buf_puts(b, "{\"target\": ");
-    put_text(b, r->target);
-    tnb_buf_printf(b, ", \"function\": \"%s\", \"name\": ", r->function);
-    put_text(b, r->name ? r->name : "");
+    tn_json_text(b, r->target);
+    tnb_buf_puts(b, ", \"function\": ");
+    tn_json_text(b, r->function);
+    tnb_buf_puts(b, ", \"name\": ");
+    tn_json_text(b, r->name ? r->name : "");
     tnb_buf_puts(b, ", \"rule\": ");
-    put_text(b, r->rule);
+    tn_json_text(b, r->rule);
     tnb_buf_puts(b, ", \"choices\": {");
     for (uint32_t i = 0; i < r->n_choices; i++) {
         tnb_buf_puts(b, i ? ", " : "");
-        put_text(b, r->choices[i].name);
+        tn_json_text(b, r->choices[i].name);
         tnb_buf_printf(b, ": %lld", (long long)r->choices[i].value);
     }
     tnb_buf_printf(b, "}, \"threads\": %lld, \"machine\": ", (long long)r->threads);
-    put_text(b, r->machine ? r->machine : "");
+    tn_json_text(b, r->machine ? r->machine : "");
     if (r->failed) {
         tnb_buf_puts(b, ", \"failed\": ");
-        put_text(b, *r->failed ? r->failed : "failed");
+        tn_json_text(b, *r->failed ? r->failed : "failed");
     } else {
         /* whatever the locale's decimal point is: nanoseconds and tenths, as whole numbers */
         unsigned long long tenths = tnb_f64_to_u64(r->seconds * 1e10 + 0.5);

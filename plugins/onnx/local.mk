@@ -10,6 +10,7 @@ plugins_onnx_onnx_la_SOURCES = \
 	plugins/onnx/check.c \
 	plugins/onnx/control.c \
 	plugins/onnx/conv_pool.c \
+	plugins/onnx/declared.c \
 	plugins/onnx/detect.c \
 	plugins/onnx/dynamic.c \
 	plugins/onnx/dynamic.h \

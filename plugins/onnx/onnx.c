@@ -24,6 +24,7 @@ static const tnk_importer importer = {
     .extensions = extensions,
     .recognize = recognize,
     .import = onnx_import_file,
+    .declared = onnx_declared,
 };
 static const tnk_importer *const importers[] = {&importer};
 

@@ -8,5 +8,8 @@
 TNB_MUST_CHECK tnb_status
 onnx_import_file(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
                  tnk_model *out);
+/* tnk_importer.declared. */
+tnb_status
+onnx_declared(void *self, tn_ctx *ctx, const char *path, tnb_buf *out);
 
 #endif

@@ -107,6 +107,43 @@ exec '{compiler}' "$@"
         ended = waits and until(lambda: not running(child), 10)
         check(waits and before and p.returncode == -number and not left and ended,
               f"interrupted by {number}: {waits} {before} {p.returncode} {left} {ended} {open(log).read()[-2000:]}", None)
+# ---- a bar on a terminal: passes, then kernels with an estimate; none with -q ----
+import pty  # noqa: E402
+
+
+def seen(*args, env):
+    """What tenon writes to a terminal."""
+    parent, child = pty.openpty()
+    p = subprocess.Popen([os.environ["TENON"], *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=child,
+                         env={**os.environ, "TERM": "xterm", **env})
+    os.close(child)
+    text = b""
+    while True:
+        try:
+            got = os.read(parent, 4096)
+        except OSError:  # the other end is closed
+            got = b""
+        if not got:
+            break
+        text += got
+    os.close(parent)
+    return p.wait(), text.decode(errors="replace")
+
+
+with tempfile.TemporaryDirectory() as d:
+    slow = os.path.join(d, "slow")
+    with open(slow, "w") as f:
+        f.write(f"""#!/bin/sh
+case " $* " in *" -o "*) sleep 2.5 ;; esac
+exec '{compiler}' "$@"
+""")
+    os.chmod(slow, 0o755)
+    compiling = ("compile", digits, "-t", "cpu", "--no-cache", "-o", os.path.join(d, "out.tno"))
+    status, text = seen(*compiling, env={"CC": slow})
+    check(status == 0 and "kernels [" in text and " s left" in text, "a bar while kernels are compiled: " + repr(text), None)
+    status, text = seen(*compiling, "-q", env={"CC": slow})
+    check(status == 0 and not text, "-q: no bar and no remarks: " + repr(text), None)
+
 # ---- numbers as they are written; remarks; what was used ----
 r = tenon("run", digits, "--verify", "--verify-budget", "3e7")
 check(r.returncode == 0, "a budget of 3e7", r)

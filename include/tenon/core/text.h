@@ -83,6 +83,9 @@ TNB_EXPORT const tn_node *
 tn_value_from_json(tn_ctx *ctx, const char *json, size_t n, tnb_err *err);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tn_value_to_json(const tn_node *v, tnb_buf *out);
+/* A text as a JSON string, quotes included; bytes that are no UTF-8 become the replacement character. */
+TNB_EXPORT void
+tn_json_text(tnb_buf *out, const char *s);
 
 #ifdef __cplusplus
 }

@@ -38,6 +38,9 @@ typedef struct tnk_importer {
     tnb_status (*import)(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
                          tnk_model *out);
     void *self;
+    /* Of a file that cannot be imported: its inputs and outputs as it declares them, a line each ("  input  NAME  TYPE"), for
+     * people. NULL: nothing is known before importing. */
+    tnb_status (*declared)(void *self, tn_ctx *ctx, const char *path, tnb_buf *out);
 } tnk_importer;
 
 /* Finds the importer by content and extension; NULL after recording an error. */
