@@ -20,6 +20,9 @@ static const tn_attr_schema attrs[] = {
      "no|yes|static"},
     {"supports_pointers", TN_ATTR_BOOL, 0, "False",
      "addresses of elements; without, memory is reached by a buffer and an index alone"},
+    {"supports_math", TN_ATTR_BOOL, 0, "False",
+     "exp, sin and other functions of float32 to a few units in the last place; without, kernels "
+     "compute them by sums and products"},
     {"supports_float16", TN_ATTR_BOOL, 0, "False", "arithmetic on float16"},
     {"supports_float64", TN_ATTR_BOOL, 0, "False", "arithmetic on float64"},
     {"supports_int8", TN_ATTR_BOOL, 0, "False", "arithmetic on int8"},

@@ -41,6 +41,26 @@ bit_operation(spirv_kernel *k, tn_intrin_id op, tnb_dtype d, const tnk_id *a)
     }
 }
 
+/* A number of bits that the dtype has. */
+static bool
+is_small_count(const tn_expr *by, tnb_dtype d)
+{
+    const tn_broadcast *b = tn_as_broadcast(by);
+    int64_t n;
+    return tn_int_value(b ? b->value : by, &n) && n >= 0 && n < d.bits;
+}
+
+static tnk_id
+plain_shift(spirv_kernel *k, tnb_dtype d, bool left, tnk_id a, tnk_id by)
+{
+    uint32_t t = spirv_type(k, d);
+    if (!t)
+        return 0;
+    return left                 ? spirv_wrapped(k, d, RESULT(k, OpShiftLeftLogical, t, a, by))
+           : d.code == TNB_UINT ? RESULT(k, OpShiftRightLogical, t, a, by)
+                                : RESULT(k, OpShiftRightArithmetic, t, a, by);
+}
+
 static tnk_id
 absolute(spirv_kernel *k, tnb_dtype d, tnk_id a)
 {
@@ -189,6 +209,8 @@ spirv_call(tnk_visitor *v, const tn_call *x, const tnk_id *args, uint32_t n)
         return bit_operation(k, op, d, args);
     case TN_INTRIN_shift_left:
     case TN_INTRIN_shift_right:
+        if (is_small_count(x->args.at[1], d))
+            return plain_shift(k, d, op == TN_INTRIN_shift_left, args[0], args[1]);
         return spirv_shift(k, d, op == TN_INTRIN_shift_left, args[0], args[1]);
     case TN_INTRIN_abs:
     case TN_INTRIN_fabs:

@@ -578,9 +578,32 @@ thread(tnk_visitor *v, tnb_dtype d, bool is_block, int dim)
     return *wide;
 }
 
+/* max(min(x, high), low) or min(max(x, low), high) within 32 bits. */
+static bool
+is_bounded(const tn_expr *e)
+{
+    for (int i = 0; i < 2; i++) {
+        const tn_binary *b =
+            e->kind == TN_KIND_MIN || e->kind == TN_KIND_MAX ? tn_as_binary(e) : NULL;
+        const tn_broadcast *spread = b ? tn_as_broadcast(b->b) : NULL;
+        const tn_float_imm *f = b ? tn_as_float_imm(spread ? spread->value : b->b) : NULL;
+        if (!f || !(f->value > -2147483648.0 && f->value < 2147483648.0))
+            return false;
+        if (i == 0 && b->a->kind == e->kind)
+            return false;
+        e = b->a;
+    }
+    return true;
+}
+
 static tnk_id
 cast(tnk_visitor *v, const tn_expr *x, tnk_id a)
 {
+    const tn_expr *from = ((const tn_cast *)x)->value;
+    tnb_dtype to = tn_dtype_of(x);
+    if (tnb_dtype_is_float(tn_dtype_of(from)) && tnb_dtype_is_int(to) && to.bits <= 32 &&
+        is_bounded(from))
+        return spirv_bounded_cast(spirv_kernel_of(v), tn_dtype_of(from), to, a);
     return spirv_cast(spirv_kernel_of(v), tn_dtype_of(((const tn_cast *)x)->value), tn_dtype_of(x),
                       a);
 }

@@ -50,6 +50,7 @@ typedef struct spirv_kernel {
     uint32_t full,
         warp; /* sub-groups are as the kernel was made for, and of this size; 0: it uses none */
     uint32_t thread_number; /* then: of the thread in its block */
+    TNB_VEC(uint32_t) products;      /* of floats: result, operands */
     const char *const *checks;
     uint32_t n_checks, refused, tag; /* indices that came as data; where they are noted */
     bool global_barrier;
@@ -84,6 +85,9 @@ tnk_id
 spirv_bits(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a, tn_loc loc); /* reinterpret */
 tnk_id
 spirv_operation(spirv_kernel *k, const tn_expr *x, tn_kind kind, tnk_id a, tnk_id b);
+/* A float of a cast that is known to be within 32 bits. */
+tnk_id
+spirv_bounded_cast(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a);
 tnk_id
 spirv_shift(spirv_kernel *k, tnb_dtype d, bool left, tnk_id a, tnk_id n);
 /* A narrow integer brought into its range again. */

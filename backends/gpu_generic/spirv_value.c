@@ -161,6 +161,20 @@ long_of(spirv_kernel *k, tnb_dtype f, bool is_signed, tnk_id x)
     return RESULT(k, OpSelect, l, under, spirv_const_int(m, 64, (uint64_t)INT64_MIN, f.lanes), n);
 }
 
+/* Of a float between limits that an integer of 32 bits has; NaN gives 0. */
+tnk_id
+spirv_bounded_cast(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a)
+{
+    spirv *m = &k->m;
+    tnb_dtype v = spirv_value_dtype(k, from);
+    uint32_t b = spirv_bool(m, from.lanes), u = spirv_int(m, 32, from.lanes);
+    if (!spirv_type(k, from) || !spirv_type(k, to))
+        return 0;
+    tnk_id number = RESULT(k, OpSelect, spirv_type(k, from), RESULT(k, OpFOrdEqual, b, a, a), a,
+                           spirv_number(k, v, 0));
+    return spirv_wrapped(k, to, RESULT(k, OpConvertFToS, u, number));
+}
+
 /* Rounded to what the dtype has, as a value. */
 static tnk_id
 rounded(spirv_kernel *k, tnb_dtype to, tnk_id a)
@@ -346,17 +360,70 @@ signed_division(spirv_kernel *k, tnb_dtype d, tn_kind kind, const int64_t *by, t
     return q;
 }
 
+/* A float operation, which a device does not join with another or rearrange; sums of products are joined here (fused). */
+static tnk_id
+exact(spirv_kernel *k, SpvOp op, uint32_t type, tnk_id a, tnk_id b)
+{
+    tnk_id id = binary_op(k, op, type, a, b);
+    if (id)
+        SPIRV(&k->m, &k->m.marks, OpDecorate, id, SpvDecorationNoContraction);
+    return id;
+}
+
+static tnk_id
+product(spirv_kernel *k, uint32_t type, tnk_id a, tnk_id b)
+{
+    tnk_id id = exact(k, SpvOpFMul, type, a, b);
+    TNB_PUSH(k->m.arena, k->products, id);
+    TNB_PUSH(k->m.arena, k->products, a);
+    TNB_PUSH(k->m.arena, k->products, b);
+    return id;
+}
+
+/* The operands of a product that was made just before; NULL: it is none. */
+static const uint32_t *
+factors(const spirv_kernel *k, const tn_expr *x, tnk_id id)
+{
+    enum { LOOK_BACK = 64 };
+    uint32_t n = k->products.n;
+    if (x->kind != TN_KIND_MUL)
+        return NULL;
+    for (uint32_t i = 3; i <= n && i <= 3 * LOOK_BACK; i += 3)
+        if (k->products.at[n - i] == id)
+            return &k->products.at[n - i + 1];
+    return NULL;
+}
+
+/* Fma keeps what a product and a sum have, and is one instruction where the device has it. */
+static tnk_id
+sum(spirv_kernel *k, const tn_binary *x, uint32_t type, bool minus, tnk_id a, tnk_id b)
+{
+    const uint32_t *p = factors(k, x->b, b);
+    tnk_id args[3] = {0, 0, a};
+    if (p) {
+        args[0] = minus ? RESULT(k, OpFNegate, type, p[0]) : p[0];
+        args[1] = p[1];
+    } else if ((p = factors(k, x->a, a))) {
+        args[0] = p[0];
+        args[1] = p[1];
+        args[2] = minus ? RESULT(k, OpFNegate, type, b) : b;
+    } else {
+        return exact(k, minus ? SpvOpFSub : SpvOpFAdd, type, a, b);
+    }
+    return spirv_glsl(&k->m, GLSLstd450Fma, type, args, 3);
+}
+
 static tnk_id
 float_division(spirv_kernel *k, tnb_dtype d, tn_kind kind, tnk_id a, tnk_id b)
 {
     uint32_t t = spirv_type(k, d);
-    tnk_id q = RESULT(k, OpFDiv, t, a, b);
+    tnk_id q = exact(k, SpvOpFDiv, t, a, b);
     if (kind == TN_KIND_DIV)
         return q;
     q = spirv_glsl(&k->m, kind == TN_KIND_MOD ? GLSLstd450Trunc : GLSLstd450Floor, t, &q, 1);
     if (kind == TN_KIND_FLOOR_DIV)
         return q;
-    return RESULT(k, OpFSub, t, a, RESULT(k, OpFMul, t, q, b));
+    return exact(k, SpvOpFSub, t, a, exact(k, SpvOpFMul, t, q, b));
 }
 
 static tnk_id
@@ -400,11 +467,11 @@ arithmetic(tn_kind kind, int of)
 {
     switch ((int)kind) {
     case TN_KIND_ADD:
-        return of == OF_FLOATS ? SpvOpFAdd : of == OF_BOOLS ? SpvOpLogicalOr : SpvOpIAdd;
+        return of == OF_BOOLS ? SpvOpLogicalOr : SpvOpIAdd;
     case TN_KIND_SUB:
-        return of == OF_FLOATS ? SpvOpFSub : of == OF_BOOLS ? SpvOpLogicalNotEqual : SpvOpISub;
+        return of == OF_BOOLS ? SpvOpLogicalNotEqual : SpvOpISub;
     case TN_KIND_MUL:
-        return of == OF_FLOATS ? SpvOpFMul : of == OF_BOOLS ? SpvOpLogicalAnd : SpvOpIMul;
+        return of == OF_BOOLS ? SpvOpLogicalAnd : SpvOpIMul;
     case TN_KIND_AND:
         return SpvOpLogicalAnd;
     case TN_KIND_OR:
@@ -457,6 +524,10 @@ spirv_operation(spirv_kernel *k, const tn_expr *x, tn_kind kind, tnk_id a, tnk_i
         return min_max(k, e, d, kind == TN_KIND_MAX, a, b);
     if (kind >= TN_KIND_DIV && kind <= TN_KIND_FLOOR_MOD && of != OF_BOOLS)
         return division(k, e, d, kind, a, b);
+    if (of == OF_FLOATS && kind == TN_KIND_MUL)
+        return product(k, t, a, b);
+    if (of == OF_FLOATS && (kind == TN_KIND_ADD || kind == TN_KIND_SUB))
+        return sum(k, e, t, kind == TN_KIND_SUB, a, b);
     SpvOp op = arithmetic(kind, of);
     if (op != SpvOpNop)
         return spirv_wrapped(k, d, binary_op(k, op, t, a, b));

@@ -12,22 +12,25 @@
  */
 #include "emit_private.h"
 
+#include "../polynomials.h"
+
+#define FIRST(p, x, a, b) "    $V " #p " = " #x " * " #a " + " #b ";\n"
+#define NEXT(p, x, c) "    " #p " = " #p " * " #x " + " #c ";\n"
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+
 /* $V vector, $I vector of int32, $D and $J of double and int64, $F text of the function's qualifiers, $N lanes. $bc(x):
  * broadcast. Vectors of doubles that are wider than a register are not compared: compilers do that lane by lane. */
 /* 2^n e^r, |r| <= ln(2) / 2: the low bits of t are n + 126, so that shifted up they are 2^(n - 1); the polynomial is
  * 2 e^r, and its product with the power overflows to infinity by itself. Where n is -126 the power is 0. */
-static const char exp_text[] = "$F $V tk_exp_$V($V x)\n{\n"
-                               "    $V c = $min($max(x, $bc(-87.3365479f)), $bc(88.75f));\n"
-                               "    $V t = c * 1.44269504f + 12583038.0f; /* 1.5 * 2^23 + 126 */\n"
-                               "    $V n = t - 12583038.0f;\n"
-                               "    $V r = c - n * 0.693359375f;\n"
-                               "    r = r + n * 2.12194440e-4f;\n"
-                               "    $V p = r * 0.0165806208f + 0.0837927237f;\n"
-                               "    p = p * r + 0.333352745f;\n"
-                               "    p = p * r + 0.999983251f;\n"
-                               "    p = p * r + 1.9999994f;\n"
-                               "    p = p * r + 2.0f;\n"
-                               "    return p * ($V)(($I)t << 23);\n}\n";
+#define EXP_POLYNOMIAL TNK_EXP_P(FIRST, NEXT, p, r)
+static const char exp_text[] =
+    "$F $V tk_exp_$V($V x)\n{\n"
+    "    $V c = $min($max(x, $bc(-87.3365479f)), $bc(88.75f));\n"
+    "    $V t = c * 1.44269504f + 12583038.0f; /* 1.5 * 2^23 + 126 */\n"
+    "    $V n = t - 12583038.0f;\n"
+    "    $V r = c - n * 0.693359375f;\n"
+    "    r = r + n * 2.12194440e-4f;\n" EXP_POLYNOMIAL "    return p * ($V)(($I)t << 23);\n}\n";
 /* x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f + p, of which f is exact. */
 #define LOG_PARTS                                                        \
     "    $I tiny = ($I)(x < 1.17549435e-38f);\n"                         \
@@ -35,15 +38,8 @@ static const char exp_text[] = "$F $V tk_exp_$V($V x)\n{\n"
     "    $I b = ($I)y - 0x3f3504f3; /* sqrt(1/2) */\n"                   \
     "    $V e = __builtin_convertvector((b >> 23) - (tiny & 23), $V);\n" \
     "    $V f = ($V)((b & 0x7fffff) + 0x3f3504f3) - 1.0f;\n" LOG_POLYNOMIAL
-#define LOG_POLYNOMIAL                                           \
-    "    $V z = f * f, p = f * -0.0763449742f + 0.127615784f;\n" \
-    "    p = p * f - 0.131601834f;\n"                            \
-    "    p = p * f + 0.142017573f;\n"                            \
-    "    p = p * f - 0.166233569f;\n"                            \
-    "    p = p * f + 0.200012267f;\n"                            \
-    "    p = p * f - 0.250008196f;\n"                            \
-    "    p = p * f + 0.333333313f;\n"                            \
-    "    p = z * f * p - z * 0.5f;\n"
+#define LOG_POLYNOMIAL \
+    "    $V z = f * f;\n" TNK_LOG_P(FIRST, NEXT, p, f) "    p = z * f * p - z * 0.5f;\n"
 /* Infinity stays, NaN comes of what is below `zero`, and -infinity there. */
 #define LOG_ENDS(zero)                                                \
     "    y = $sel(($I)(x == __builtin_inff()), x, y);\n"              \
@@ -68,26 +64,24 @@ static const char log1p_text[] =
     "    y = e * 0.693359375f + (f + (p - e * 2.12194440e-4f));\n" LOG_ENDS("-1.0f");
 /* x = n pi/2 + r, |r| <= pi/4; the first parts of pi/2 have so few bits that their products with n are exact. Larger
  * arguments, of which that would leave nothing, are the library's. */
-#define SINE(name, first)                                                                \
-    "$F $V tk_" name "_$V($V x)\n{\n"                                                    \
-    "    $V t = x * 0.636619747f + 12582912.0f, n = t - 12582912.0f; /* 1.5 * 2^23 */\n" \
-    "    $V r = x - n * 0x1.92p+0f;\n"                                                   \
-    "    r = r - n * 0x1.fb4p-12f;\n"                                                    \
-    "    r = r - n * 0x1.444p-24f;\n"                                                    \
-    "    r = r - n * 0x1.68c234p-39f;\n"                                                 \
-    "    $I k = ($I)t" first ";\n"                                                       \
-    "    $V z = r * r, s = z * -1.95146323e-4f + 8.33215602e-3f;\n"                      \
-    "    s = s * z - 0.166666552f;\n"                                                    \
-    "    s = s * z * r + r;\n"                                                           \
-    "    $V c = z * 2.44324134e-5f - 1.38873097e-3f;\n"                                  \
-    "    c = c * z + 0.0416666456f;\n"                                                   \
-    "    c = c * z * z + (1.0f - z * 0.5f);\n"                                           \
-    "    s = ($V)(($I)$sel(-(k & 1), c, s) ^ (k & 2) << 30);\n"                          \
-    "    $I far = ~(($I)(x <= 8192.0f) & ($I)(x >= -8192.0f));\n"                        \
-    "    int any = 0;\n"                                                                 \
-    "    for (int i = 0; i < $N; i++)\n        any |= far[i];\n"                         \
-    "    for (int i = 0; any && i < $N; i++)\n"                                          \
-    "        s[i] = far[i] ? " name "f(x[i]) : s[i];\n"                                  \
+#define MINUS(part) "    r = r - n * " TEXT(part) ";\n"
+#define SINE_REST                                                                    \
+    "    $V r = x;\n" MINUS(TNK_HALF_PI_1) MINUS(TNK_HALF_PI_2) MINUS(TNK_HALF_PI_3) \
+        MINUS(TNK_HALF_PI_4) "    $V z = r * r;\n"
+#define SINE_POLYNOMIALS                                 \
+    TNK_SIN_P(FIRST, NEXT, s, z)                         \
+    "    s = s * z * r + r;\n" TNK_COS_P(FIRST, NEXT, c, \
+                                         z) "    c = c * z * z + (1.0f - z * 0.5f);\n"
+#define SINE(name, first)                                                                          \
+    "$F $V tk_" name "_$V($V x)\n{\n"                                                              \
+    "    $V t = x * 0.636619747f + 12582912.0f, n = t - 12582912.0f; /* 1.5 * 2^23 */\n" SINE_REST \
+    "    $I k = ($I)t" first ";\n" SINE_POLYNOMIALS                                                \
+    "    s = ($V)(($I)$sel(-(k & 1), c, s) ^ (k & 2) << 30);\n"                                    \
+    "    $I far = ~(($I)(x <= 8192.0f) & ($I)(x >= -8192.0f));\n"                                  \
+    "    int any = 0;\n"                                                                           \
+    "    for (int i = 0; i < $N; i++)\n        any |= far[i];\n"                                   \
+    "    for (int i = 0; any && i < $N; i++)\n"                                                    \
+    "        s[i] = far[i] ? " name "f(x[i]) : s[i];\n"                                            \
     "    return s;\n}\n"
 static const char sin_text[] = SINE("sin", "");
 static const char cos_text[] = SINE("cos", " + 1");
@@ -95,30 +89,16 @@ static const char sigmoid_text[] =
     "$F $V tk_sigmoid_$V($V x)\n{\n    return 1.0f / (1.0f + tk_exp_$V(-x));\n}\n";
 /* Where the greatest relative error of x P(x^2) / Q(x^2) is least, all coefficients are positive, so that nothing cancels.
  * Behind the bounds the quotient is above 1, and the result is 1: infinity times (1 - tanh) has to be NaN. */
-static const char tanh_text[] = "$F $V tk_tanh_$V($V x)\n{\n"
-                                "    $V c = $min($max(x, $bc(-9.46f)), $bc(9.46f)), z = c * c;\n"
-                                "    $V p = z * 1.33190755e-8f + 2.05834829e-5f;\n"
-                                "    p = p * z + 3.49403406e-3f;\n"
-                                "    p = p * z + 0.133797184f;\n"
-                                "    p = p * z + 1.0f;\n"
-                                "    $V q = z * 7.76202052e-7f + 3.28309310e-4f;\n"
-                                "    q = q * z + 2.58710738e-2f;\n"
-                                "    q = q * z + 0.467130333f;\n"
-                                "    q = q * z + 1.0f;\n"
-                                "    return $min($max(c * p / q, $bc(-1.0f)), $bc(1.0f));\n}\n";
-static const char erf_text[] = "$F $V tk_erf_$V($V x)\n{\n"
-                               "    $V c = $min($max(x, $bc(-4.05f)), $bc(4.05f)), z = c * c;\n"
-                               "    $V p = z * 2.05007946e-6f + 2.84883514e-4f;\n"
-                               "    p = p * z + 3.76565568e-3f;\n"
-                               "    p = p * z + 5.27488422e-2f;\n"
-                               "    p = p * z + 0.190407380f;\n"
-                               "    p = p * z + 1.12837911f;\n"
-                               "    $V q = z * 3.80916739e-5f + 1.16254471e-3f;\n"
-                               "    q = q * z + 1.49692940e-2f;\n"
-                               "    q = q * z + 0.114109486f;\n"
-                               "    q = q * z + 0.502076864f;\n"
-                               "    q = q * z + 1.0f;\n"
-                               "    return $min($max(c * p / q, $bc(-1.0f)), $bc(1.0f));\n}\n";
+#define TANH_QUOTIENT TNK_TANH_P(FIRST, NEXT, p, z) TNK_TANH_Q(FIRST, NEXT, q, z)
+static const char tanh_text[] =
+    "$F $V tk_tanh_$V($V x)\n{\n"
+    "    $V c = $min($max(x, $bc(-9.46f)), $bc(9.46f)), z = c * c;\n" TANH_QUOTIENT
+    "    return $min($max(c * p / q, $bc(-1.0f)), $bc(1.0f));\n}\n";
+#define ERF_QUOTIENT TNK_ERF_P(FIRST, NEXT, p, z) TNK_ERF_Q(FIRST, NEXT, q, z)
+static const char erf_text[] =
+    "$F $V tk_erf_$V($V x)\n{\n"
+    "    $V c = $min($max(x, $bc(-4.05f)), $bc(4.05f)), z = c * c;\n" ERF_QUOTIENT
+    "    return $min($max(c * p / q, $bc(-1.0f)), $bc(1.0f));\n}\n";
 
 /* Through doubles, in which |x| = 2^e m has log2 m = s P(s^2), s = (m - 1) / (m + 1), to 4e-12 of itself, and the fraction
  * of y log2 |x| a power to 2e-9; zeros, infinities and signs are put in behind. An exponent that is no number reaches the

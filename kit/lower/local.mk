@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
+	kit/polynomials.h \
 	kit/lower/capabilities.c \
 	kit/lower/common_subexpr.c \
 	kit/lower/compact_buffer.c \
@@ -18,6 +19,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/lower_int64.c \
 	kit/lower/lower_intrin.c \
 	kit/lower/lower_match_buffer.c \
+	kit/lower/lower_math.c \
 	kit/lower/lower_vector_access.c \
 	kit/lower/lower_views.c \
 	kit/lower/narrow_data_type.c \

@@ -20,6 +20,7 @@
  *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
  *     SplitVectors                            no vector is wider than the target has them
  *     LowerViews                              each access names the buffer that has the memory, for targets without pointers
+ *     LowerMath                               functions of mathematics by sums and products, where the target's are not precise
  *     LowerInt64                              numbers of 64 bits are pairs of words, where the target has none
  *     WidenArithmetic                         numbers of 8 and 16 bits are loaded and stored alone, where the target does no more
  *     WidenStorage                            memory of 32-bit words, where the target has no narrower elements
@@ -102,6 +103,6 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
     tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors,
     tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access,
-    tnk_pass_widen_arithmetic, tnk_pass_widen_storage, tnk_pass_lower_int64;
+    tnk_pass_widen_arithmetic, tnk_pass_widen_storage, tnk_pass_lower_int64, tnk_pass_lower_math;
 
 #endif

@@ -34,6 +34,7 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_uniform_barriers,
     &tnk_pass_lower_views,
     &tnk_pass_lower_vector_access,
+    &tnk_pass_lower_math,
     &tnk_pass_widen_arithmetic,
     &tnk_pass_widen_storage,
     &tnk_pass_lower_int64,

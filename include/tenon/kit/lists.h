@@ -38,7 +38,8 @@
          "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, FlattenBuffer, "       \
          "PlanSharedMemory, LowerViews, Simplify, LoopPartition, VectorizeLoop, SplitVectors, "  \
          "UnrollLoop, Simplify, HoistIfThenElse, RemoveNoOp, NarrowDataType, "                   \
-         "LowerInt64, WidenArithmetic, WidenStorage, LowerVectorAccess, CommonSubexprElim",      \
+         "LowerMath, LowerInt64, WidenArithmetic, WidenStorage, LowerVectorAccess, "             \
+         "CommonSubexprElim",                                                                    \
          "A program scheduled for threads, as a code generator for GPUs reads it.")
 
 #endif
