@@ -125,6 +125,8 @@ body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d)
 /* Of 64 bits: kit/emit makes those of fewer of them. */
 static const tnk_function_name functions[] = {{TN_INTRIN_popcount, "__popcll"},
                                               {TN_INTRIN_clz, "__clzll"},
+                                              {TN_INTRIN_atomic_and, "atomicAnd"},
+                                              {TN_INTRIN_atomic_or, "atomicOr"},
                                               {0}};
 
 const tnk_dialect cuda_dialect = {

@@ -133,7 +133,10 @@ expr(tnk_emitter *e, const tn_expr *x)
     }
 }
 
-static const tnk_function_name functions[] = {{TN_INTRIN_nearbyint, "rint"}, {0}};
+static const tnk_function_name functions[] = {{TN_INTRIN_nearbyint, "rint"},
+                                              {TN_INTRIN_atomic_and, "atomic_and"},
+                                              {TN_INTRIN_atomic_or, "atomic_or"},
+                                              {0}};
 
 const tnk_dialect opencl_dialect = {
     .base.size = sizeof(tnk_dialect),

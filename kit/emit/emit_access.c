@@ -20,11 +20,12 @@ memory_of(tnk_emitter *e, const tn_node *buffer, tn_loc loc)
 static bool
 has_pointer(tnk_emitter *e, const tnk_memory *m, tn_loc loc)
 {
-    if (m->type)
+    bool reached = !m->type || e->d->element;
+    if (!reached)
         tnk_emit_fail(e, loc,
                       "this access to '%s', a parameter of type %s, has no form in %s source",
                       m->name, m->type, e->d->base.name);
-    return !m->type;
+    return reached;
 }
 
 /* The dtype in memory of elements of `buffer`, one lane. */
@@ -35,7 +36,7 @@ stored_dtype(const tn_buffer *b, const tnk_memory *m)
     tnb_dtype s = tnk_storage_dtype(d), c = tnk_compute_dtype(d);
     if (tnb_dtype_is_int(d) && d.bits < 8)
         return m->packed ? s : c;
-    return tnb_dtype_eq(m->elem, c) && !tnb_dtype_is_bool(d) ? m->elem : s;
+    return tnb_dtype_eq(with_lanes(m->elem, 1), c) && !tnb_dtype_is_bool(d) ? c : s;
 }
 
 /* The pointer to elements of dtype `d`. */
@@ -69,12 +70,12 @@ promoted_name(tnk_emitter *e, const tnk_memory *m, const tn_expr *index)
     tnb_buf_printf(e->out, "%s_%lld", m->name, (long long)(at / m->lanes));
 }
 
-/* An index, or a vector of them, with 64 bits each. */
+/* An index, or a vector of them, with the bits that helpers take. */
 static void
 wide_index(tnk_emitter *e, const tn_expr *index)
 {
-    tnb_dtype wide = {TNB_INT, 64, tn_dtype_of(index).lanes};
-    bool already = wide.lanes == 1 || tn_dtype_of(index).bits == 64;
+    tnb_dtype wide = {TNB_INT, tnk_index_bits(e), tn_dtype_of(index).lanes};
+    bool already = wide.lanes == 1 || tn_dtype_of(index).bits == wide.bits;
     if (!already)
         put(e, tnk_convert_open(e, tn_dtype_of(index), wide));
     ex(e, index);
@@ -146,14 +147,6 @@ load_raw(tnk_emitter *e, const tn_node *buffer, const tnk_memory *m, tnb_dtype s
     }
 }
 
-void
-tnk_emit_raw_load(tnk_emitter *e, const tn_buffer_load *l, tnb_dtype s)
-{
-    const tnk_memory *m = memory_of(e, l->buffer, l->base.loc);
-    if (m)
-        load_raw(e, l->buffer, m, s, l->indices.at[0]);
-}
-
 /* Bytes of either sign as those of the other: "((int8_t)"; a parenthesis closes. */
 static const char *
 same_bits(tnk_emitter *e, tnb_dtype from, tnb_dtype d)
@@ -161,13 +154,49 @@ same_bits(tnk_emitter *e, tnb_dtype from, tnb_dtype d)
     return d.lanes > 1 ? tnk_bits_open(e, from, d) : tn_strf(e->ctx, "((%s)", tnk_c_type(e, d));
 }
 
-static void
-fail_vector_elements(tnk_emitter *e, const tn_buffer *b, tn_loc loc)
+/* The index of an access as one of scalar elements; NULL after an error. An element that is a vector lies side by side with the
+ * others; with the hook `element` it is one. */
+static const tn_expr *
+scalar_index(tnk_emitter *e, const tn_buffer *b, const tnk_memory *m, const tn_expr *i, tn_loc loc)
 {
-    tnk_emit_fail(e, loc, "buffer '%s' has vector elements, which source emission does not handle",
-                  b->name);
-    tnb_diag_hint(tn_diags(e->ctx),
-                  "elements stay scalar where the target's attribute max_vector_lanes is 1");
+    tn_ctx *ctx = e->ctx;
+    const tn_ramp *r = tn_as_ramp(i);
+    int64_t lanes = b->dtype.lanes, many = tn_dtype_of(i).lanes;
+    if (e->d->element ? many == 1 && !m->packed : lanes == 1)
+        return i;
+    if (e->d->element)
+        tnk_emit_fail(e, loc,
+                      "several elements of '%s' are accessed at once, which %s source has no form "
+                      "for: is LowerVectorAccess in the target's list?",
+                      b->name, e->d->base.name);
+    else if (m->packed || (many > 1 && !(r && tn_is_int_const(r->stride, 1))))
+        tnk_emit_fail(e, loc, "this access to elements of %s of buffer '%s' has no form in source",
+                      tnb_dtype_print(b->dtype).s, b->name);
+    else
+        return tn_ramp_of(ctx,
+                          tn_mul(ctx, r ? r->start : i,
+                                 tn_int_imm_of(ctx, tn_dtype_of(r ? r->start : i), lanes)),
+                          tn_int_imm_of(ctx, tn_dtype_of(r ? r->start : i), 1), lanes * many);
+    return NULL;
+}
+
+/* The element, a vector too, in a language without pointers. */
+static bool
+own_element(tnk_emitter *e, const tn_node *buffer, const tn_expr *at)
+{
+    if (e->d->element)
+        e->d->element(e, buffer, at);
+    return e->d->element != NULL;
+}
+
+void
+tnk_emit_raw_load(tnk_emitter *e, const tn_buffer_load *l, tnb_dtype s)
+{
+    const tnk_memory *m = memory_of(e, l->buffer, l->base.loc);
+    const tn_expr *at =
+        m ? scalar_index(e, tn_as_buffer(l->buffer), m, l->indices.at[0], l->base.loc) : NULL;
+    if (at && (m->promoted || !own_element(e, l->buffer, at)))
+        load_raw(e, l->buffer, m, s, at);
 }
 
 void
@@ -178,11 +207,10 @@ tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
         return;
     const tn_buffer *b = tn_as_buffer(l->buffer);
     tnb_dtype d = with_lanes(b->dtype, 1), s = stored_dtype(b, m);
-    if (b->dtype.lanes != 1) {
-        fail_vector_elements(e, b, l->base.loc);
+    const tn_expr *at = scalar_index(e, b, m, l->indices.at[0], l->base.loc);
+    if (!at)
         return;
-    }
-    uint16_t n = tn_dtype_of(l->indices.at[0]).lanes;
+    uint16_t n = tn_dtype_of(TN_NODE(l)).lanes;
     bool convert = !tnb_dtype_eq(s, tnk_compute_dtype(d)) && tnb_dtype_is_float(d);
     if (convert)
         tnb_buf_printf(e->out, "%s(", tnk_help_widen(e, with_lanes(d, n)));
@@ -191,7 +219,8 @@ tnk_emit_load(tnk_emitter *e, const tn_buffer_load *l)
     if (sign)
         tnb_buf_printf(e->out, "%s(%s", tnk_help_wrap(e, with_lanes(d, n)),
                        same_bits(e, with_lanes(s, n), c));
-    load_raw(e, l->buffer, m, s, l->indices.at[0]);
+    if (m->promoted || !own_element(e, l->buffer, at))
+        load_raw(e, l->buffer, m, s, at);
     if (convert || sign)
         put(e, sign ? "))" : ")");
 }
@@ -222,7 +251,7 @@ tnk_is_moved(tnk_emitter *e, const tn_expr *x)
         return true;
     const tn_buffer_load *l = tn_as_buffer_load(x);
     const tnk_memory *m = l ? tnb_ptrmap_get(&e->memory, tn_as_buffer(l->buffer)->data) : NULL;
-    return m && !m->packed && !m->type &&
+    return m && !m->packed && !m->type && !e->d->element &&
            stored_dtype(tn_as_buffer(l->buffer), m).code == TNB_UINT &&
            tn_as_buffer(l->buffer)->dtype.lanes == 1;
 }
@@ -314,12 +343,20 @@ tnk_emit_stored_value(tnk_emitter *e, const tn_buffer_store *st)
     stored_value(e, tn_as_buffer(st->buffer), tnk_stored_dtype(e, st->buffer), st->value);
 }
 
+/* The first scalar of an element. */
+static const tn_expr *
+of_scalars(tnk_emitter *e, const tn_node *buffer, const tn_expr *at)
+{
+    return tn_mul(e->ctx, at,
+                  tn_int_imm_of(e->ctx, tn_dtype_of(at), tn_as_buffer(buffer)->dtype.lanes));
+}
+
 void
 tnk_emit_address(tnk_emitter *e, const tn_node *buffer, const tn_expr *at)
 {
     const tnk_memory *m = memory_of(e, buffer, buffer->loc);
     if (m)
-        element_address(e, m, stored_dtype(tn_as_buffer(buffer), m), at);
+        element_address(e, m, stored_dtype(tn_as_buffer(buffer), m), of_scalars(e, buffer, at));
 }
 
 void
@@ -329,12 +366,16 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
     if (!m || !has_pointer(e, m, st->base.loc) || st->indices.n != 1)
         return;
     const tn_buffer *b = tn_as_buffer(st->buffer);
-    if (b->dtype.lanes != 1) {
-        fail_vector_elements(e, b, st->base.loc);
+    const tn_expr *index = scalar_index(e, b, m, st->indices.at[0], st->base.loc);
+    tnb_dtype s = stored_dtype(b, m);
+    if (!index)
+        return;
+    if (!m->promoted && own_element(e, st->buffer, index)) {
+        put(e, " = ");
+        stored_value(e, b, s, st->value);
+        put(e, ";\n");
         return;
     }
-    const tn_expr *index = st->indices.at[0];
-    tnb_dtype s = stored_dtype(b, m);
     uint16_t n = tn_dtype_of(index).lanes;
     tnb_dtype v = with_lanes(s, n);
     const tn_ramp *r = tn_as_ramp(index);
@@ -392,6 +433,21 @@ tnk_emit_store(tnk_emitter *e, const tn_buffer_store *st)
 }
 
 bool
+tnk_emit_place(tnk_emitter *e, const tn_buffer_load *l, const char *front)
+{
+    const tnk_memory *m = memory_of(e, l->buffer, l->base.loc);
+    if (!m || l->indices.n != 1 || m->packed || m->promoted || tn_dtype_of(TN_NODE(l)).lanes != 1 ||
+        !has_pointer(e, m, l->base.loc))
+        return false;
+    put(e, front);
+    if (!e->d->element)
+        put(e, "&");
+    if (!own_element(e, l->buffer, l->indices.at[0]))
+        load_raw(e, l->buffer, m, stored_dtype(tn_as_buffer(l->buffer), m), l->indices.at[0]);
+    return true;
+}
+
+bool
 tnk_emit_pointer(tnk_emitter *e, const tn_expr *x)
 {
     const tn_call *c = tn_as_call(x);
@@ -401,7 +457,8 @@ tnk_emit_pointer(tnk_emitter *e, const tn_expr *x)
         if (!m || l->indices.n != 1 || m->packed || tn_dtype_of(l->indices.at[0]).lanes != 1)
             return false;
         put(e, "(");
-        element_address(e, m, stored_dtype(tn_as_buffer(l->buffer), m), l->indices.at[0]);
+        element_address(e, m, stored_dtype(tn_as_buffer(l->buffer), m),
+                        of_scalars(e, l->buffer, l->indices.at[0]));
         put(e, ")");
         return true;
     }

@@ -148,6 +148,16 @@ bits_counted(tnk_emitter *e, tnb_dtype d, tnb_dtype from, bool ones, const char 
         return tn_strf(e->ctx, "((%s)%s((%s)%s))", to, ones ? "popcount" : "clz",
                        tnk_c_type(e, from), x);
     const char *u = tn_strf(e->ctx, "uint%d_t", from.bits);
+    if (e->d->no_int64) {
+        if (!own)
+            own = ones ? "__builtin_popcount" : "__builtin_clz";
+        else if (!ones)
+            return tn_strf(e->ctx, "((%s)(%s((uint32_t)(%s)%s) - %d))", to, own, u, x,
+                           32 - from.bits);
+        return ones ? tn_strf(e->ctx, "((%s)%s((uint32_t)(%s)%s))", to, own, u, x)
+                    : tn_strf(e->ctx, "((%s)(%s ? %s((uint32_t)(%s)%s) - %d : %d))", to, x, own, u,
+                              x, 32 - from.bits, from.bits);
+    }
     if (ones)
         return tn_strf(e->ctx, "((%s)%s((uint64_t)(%s)%s))", to, own ? own : "__builtin_popcountll",
                        u, x);
@@ -214,6 +224,24 @@ function_call(tnk_emitter *e, const tn_call *c, tnb_dtype d)
     put(e, ")");
 }
 
+/* A function of the place of an element and an operand: "atomicAnd(A[i], x)". */
+static void
+atomic(tnk_emitter *e, const tn_call *c, tn_intrin_id id)
+{
+    const char *own = tnk_own_name(e, id);
+    const tn_buffer_load *l = tn_as_buffer_load(c->args.at[0]);
+    if (!own || !l || !tnk_emit_place(e, l, tn_strf(e->ctx, "%s(", own))) {
+        tnk_emit_fail(e, c->base.loc,
+                      "the intrinsic '%s' has no form in %s source: its dialect names no function "
+                      "for it",
+                      tn_call_op_of(c)->base.name, e->d->base.name);
+        return;
+    }
+    put(e, ", ");
+    ex(e, c->args.at[1]);
+    put(e, ")");
+}
+
 void
 tnk_emit_call(tnk_emitter *e, const tn_expr *x)
 {
@@ -263,6 +291,10 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
     case TN_INTRIN_popcount:
     case TN_INTRIN_clz:
         count_bits(e, c, d, op->intrin == TN_INTRIN_popcount);
+        return;
+    case TN_INTRIN_atomic_and:
+    case TN_INTRIN_atomic_or:
+        atomic(e, c, op->intrin);
         return;
     case TN_INTRIN_reinterpret:
         tnk_emit_reinterpret(e, c);

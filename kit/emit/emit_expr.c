@@ -257,6 +257,28 @@ binary(tnk_emitter *e, const tn_expr *x)
     }
 }
 
+bool
+tnk_emit_lane(tnk_emitter *e, tn_list vectors, const tn_expr *index)
+{
+    int64_t at;
+    if (!tn_int_value(index, &at) || at < 0)
+        return false;
+    for (uint32_t i = 0; i < vectors.n; i++) {
+        const tn_expr *v = vectors.at[i];
+        int64_t lanes = tn_dtype_of(v).lanes;
+        if (at < lanes) {
+            if (lanes > 1)
+                put(e, tnb_dtype_is_bool(tn_dtype_of(v)) ? "(0 != (" : "((");
+            ex(e, v);
+            if (lanes > 1)
+                tnb_buf_printf(e->out, ")%s)", tnk_lane(e, (uint16_t)lanes, (int)at));
+            return true;
+        }
+        at -= lanes;
+    }
+    return false;
+}
+
 /* A vector of scalars, as they stand; false: `s` is something else. */
 static bool
 scalars(tnk_emitter *e, const tn_shuffle *s)
@@ -279,10 +301,20 @@ scalars(tnk_emitter *e, const tn_shuffle *s)
 static void
 shuffle(tnk_emitter *e, const tn_shuffle *s)
 {
-    if (scalars(e, s))
+    tnb_dtype d = tnk_compute_dtype(tn_dtype_of(TN_NODE(s)));
+    if (scalars(e, s) || (d.lanes == 1 && tnk_emit_lane(e, s->vectors, s->indices.at[0])))
         return;
     const char *f = tnk_help_shuffle(e, s);
-    if (!f) {
+    bool ok = f || d.lanes > 1;
+    for (uint32_t i = 0; i < s->indices.n && !f && ok; i++) {
+        put(e, i ? ", " : tnk_make_open(e, d));
+        ok = tnk_emit_lane(e, s->vectors, s->indices.at[i]);
+    }
+    if (!f && ok) {
+        put(e, tnk_make_close(e));
+        return;
+    }
+    if (!ok) {
         tnk_emit_fail(e, s->base.loc, "the shuffle %s has no form in source",
                       tn_text(e->ctx, TN_NODE(s)));
         return;

@@ -230,6 +230,23 @@ tnk_help_shift(tnk_emitter *e, tnb_dtype d, bool left)
     return f;
 }
 
+/* The same in 32 bits: the lower word of what 64 bits hold. */
+static void
+from_float_by_words(tnk_emitter *e, const char *f, const char *ft, const char *tt, const char *x)
+{
+    const char *i32 = e->d->int32, *u32 = e->d->uint32;
+    tnb_buf_printf(&e->src->helpers,
+                   "%s %s %s(%s x)\n{\n    if (x != x)\n        return 0;\n"
+                   "    if (x > -2147483648.0%s && x < 2147483648.0%s)\n        return (%s)(%s)x;\n"
+                   "    const %s a = x < 0 ? -x : x;\n"
+                   "    if (a >= 9223372036854775808.0%s)\n        return (%s)(x < 0 ? 0 : -1);\n"
+                   "    const %s high = (%s)(a * 2.3283064365386962890625e-10%s);\n"
+                   "    const %s low = (%s)(a - (%s)high * 4294967296.0%s);\n"
+                   "    return (%s)(x < 0 ? 0 - low : low);\n}\n",
+                   e->d->inline_, tt, f, ft, x, x, tt, i32, ft, x, tt, u32, u32, x, u32, u32, ft, x,
+                   tt);
+}
+
 /* Float to integer: towards zero, NaN gives 0, out of range the nearest of 64 bits, which is then
  * wrapped. */
 const char *
@@ -243,6 +260,10 @@ tnk_help_from_float(tnk_emitter *e, tnb_dtype from, tnb_dtype to)
     bool u64 = to.code == TNB_UINT && to.bits == 64;
     /* a literal of the argument's own type: not every device has doubles */
     const char *x = e->d->gnu_vectors || from.bits == 64 ? "" : "f";
+    if (e->d->no_int64) {
+        from_float_by_words(e, f, ft, tt, from.bits == 64 ? "" : "f");
+        return f;
+    }
     tnb_buf_printf(b, "%s %s %s(%s x)\n{\n    if (x != x)\n        return 0;\n", e->d->inline_, tt,
                    f, ft);
     if (u64)
@@ -269,6 +290,12 @@ in_space(tnk_emitter *e, const char *name, const char *space)
     return n ? tn_strf(e->ctx, "%s_%.*s", name, (int)n, space + skip) : name;
 }
 
+static const char *
+stride_type(const tnk_emitter *e)
+{
+    return e->d->no_int64 ? e->d->int32 : "int64_t";
+}
+
 const char *
 tnk_help_strided_load(tnk_emitter *e, tnb_dtype d, const char *space)
 {
@@ -276,8 +303,8 @@ tnk_help_strided_load(tnk_emitter *e, tnb_dtype d, const char *space)
                *f = in_space(e, named(e, "lds", d), space);
     if (tnk_once(e, f))
         tnb_buf_printf(&e->src->helpers,
-                       "%s %s %s(const %s%s *p, int64_t s)\n{\n    return %s%s%s;\n}\n",
-                       e->d->inline_, v, f, space, s, tnk_make_open(e, d),
+                       "%s %s %s(const %s%s *p, %s s)\n{\n    return %s%s%s;\n}\n", e->d->inline_,
+                       v, f, space, s, stride_type(e), tnk_make_open(e, d),
                        lanes(e, "p[", " * s]", d.lanes), tnk_make_close(e));
     return f;
 }
@@ -308,7 +335,7 @@ tnk_help_pair_load(tnk_emitter *e, tnb_dtype d)
 const char *
 tnk_help_gather(tnk_emitter *e, tnb_dtype d, const char *space)
 {
-    tnb_dtype id = {TNB_INT, 64, d.lanes};
+    tnb_dtype id = {TNB_INT, tnk_index_bits(e), d.lanes};
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id),
                *f = in_space(e, named(e, "ldg", d), space);
     if (tnk_once(e, f)) {
@@ -329,8 +356,8 @@ tnk_help_strided_store(tnk_emitter *e, tnb_dtype d, const char *space)
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)),
                *f = in_space(e, named(e, "sts", d), space);
     if (tnk_once(e, f)) {
-        tnb_buf_printf(&e->src->helpers, "%s void %s(%s%s *p, int64_t s, %s x)\n{\n", e->d->inline_,
-                       f, space, s, v);
+        tnb_buf_printf(&e->src->helpers, "%s void %s(%s%s *p, %s s, %s x)\n{\n", e->d->inline_, f,
+                       space, s, stride_type(e), v);
         for (int i = 0; i < d.lanes; i++)
             tnb_buf_printf(&e->src->helpers, "    p[%d * s] = x%s;\n", i, tnk_lane(e, d.lanes, i));
         tnb_buf_puts(&e->src->helpers, "}\n");
@@ -341,7 +368,7 @@ tnk_help_strided_store(tnk_emitter *e, tnb_dtype d, const char *space)
 const char *
 tnk_help_scatter(tnk_emitter *e, tnb_dtype d, const char *space)
 {
-    tnb_dtype id = {TNB_INT, 64, d.lanes};
+    tnb_dtype id = {TNB_INT, tnk_index_bits(e), d.lanes};
     const char *v = tnk_c_type(e, d), *s = tnk_c_type(e, scalar_of(d)), *iv = tnk_c_type(e, id),
                *f = in_space(e, named(e, "stg", d), space);
     if (tnk_once(e, f)) {

@@ -24,40 +24,58 @@ static const char c_index[] =
     "    }\n"
     "    return at;\n}\n";
 
-/* $G: the address space, $C: compares and exchanges, $F: in front of functions */
+/* $G: the address space, $C: compares and exchanges, $F: in front of functions, $I: the bits of an index; $M, $R: members and writes
+ * of index and extent, which have a word each for the higher half where the language has no integers of 64 bits */
 static const char device_index[] =
     "typedef struct tk_refusal {\n"
     "    int32_t state;\n"
     "    uint32_t tag, check, reserved;\n"
-    "    int64_t index, extent;\n"
+    "    $M\n"
     "} tk_refusal;\n"
-    "$F int64_t\n"
-    "tk_index(int64_t i, int64_t n, int wraps, uint32_t check, uint32_t tag, $Gtk_refusal *r)\n{\n"
-    "    int64_t at = wraps && i < 0 ? (int64_t)((uint64_t)i + (uint64_t)n) : i;\n"
-    "    if ((uint64_t)at >= (uint64_t)n) {\n"
+    "$F int$I_t\n"
+    "tk_index(int$I_t i, int$I_t n, int wraps, uint32_t check, uint32_t tag, $Gtk_refusal *r)\n{\n"
+    "    int$I_t at = wraps && i < 0 ? (int$I_t)((uint$I_t)i + (uint$I_t)n) : i;\n"
+    "    if ((uint$I_t)at >= (uint$I_t)n) {\n"
     "        if ($C == 0) {\n"
     "            r->tag = tag;\n"
     "            r->check = check;\n"
-    "            r->index = i;\n"
-    "            r->extent = n;\n"
+    "            $R\n"
     "        }\n"
     "        at = 0;\n"
     "    }\n"
     "    return at;\n}\n";
+
+static const char *
+device_word(const tnk_emitter *e, char c)
+{
+    bool words = e->d->no_int64;
+    switch (c) {
+    case 'F':
+        return e->d->inline_;
+    case 'G':
+        return tnk_or_none(e->d->global_ptr);
+    case 'C':
+        return e->d->compare_exchange;
+    case 'I':
+        return words ? "32" : "64";
+    case 'M':
+        return words ? "int32_t index, index_high, extent, extent_high;" : "int64_t index, extent;";
+    default:
+        return words ? "r->index = i, r->index_high = i < 0 ? -1 : 0;\n"
+                       "            r->extent = n, r->extent_high = 0;"
+                     : "r->index = i;\n            r->extent = n;";
+    }
+}
 
 static void
 write_device_index(tnk_emitter *e)
 {
     tnb_buf *out = &e->src->helpers;
     for (const char *p = device_index; *p; p++) {
-        if (*p != '$') {
+        if (*p == '$')
+            tnb_buf_puts(out, device_word(e, *++p));
+        else
             tnb_buf_put(out, p, 1);
-            continue;
-        }
-        p++;
-        tnb_buf_puts(out, *p == 'F'   ? e->d->inline_
-                          : *p == 'G' ? tnk_or_none(e->d->global_ptr)
-                                      : e->d->compare_exchange);
     }
 }
 

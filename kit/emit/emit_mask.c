@@ -130,6 +130,20 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         put(e, ")");
         return;
     }
+    case TN_KIND_SHUFFLE: {
+        const tn_shuffle *s = (const tn_shuffle *)x;
+        bool ok = true;
+        for (uint32_t i = 0; i < s->indices.n && ok; i++) {
+            tnb_buf_printf(e->out, "%s(%s)-(", i ? ", " : tnk_make_open(e, mask),
+                           tnk_c_type(e, with_lanes(mask, 1)));
+            ok = tnk_emit_lane(e, s->vectors, s->indices.at[i]);
+            put(e, " != 0)");
+        }
+        put(e, tnk_make_close(e));
+        if (ok)
+            return;
+        break;
+    }
     case TN_KIND_VAR: /* held with 32 bits */
         open_mask(e, 32, bits, n);
         put(e, tnk_name_of(e, x));

@@ -102,6 +102,9 @@ alloc(planner *p, const tn_stmt *s)
     const tn_buffer *b = tn_as_buffer(buffer);
     tnk_temporary t = {.buffer = buffer, .per_thread = p->parallel > 0, .fixed = -1};
     t.size = b->shape.n == 1 ? host_size(p, b->shape.at[0]) : NULL;
+    if (t.size && !p->e->d->element) /* elements that are vectors lie there as scalars */
+        t.size = tn_mul(p->e->ctx, t.size,
+                        tn_int_imm_of(p->e->ctx, tn_dtype_of(t.size), b->dtype.lanes));
     if (!t.size) {
         tnk_emit_fail(p->e, s->loc,
                       "the size of the temporary '%s' is not known before the kernel runs",
@@ -114,7 +117,7 @@ alloc(planner *p, const tn_stmt *s)
         t.fixed = n;
     t.memory = TNB_NEW(tn_scratch(p->e->ctx), tnk_memory);
     use *u = TNB_NEW(tn_scratch(p->e->ctx), use);
-    u->constant = true;
+    u->constant = b->dtype.lanes == 1;
     u->parallel = p->parallel;
     tnb_ptrmap_set(&p->uses, b->data, u);
     tnb_ptrmap_set(&p->e->memory, b->data, t.memory);
@@ -217,6 +220,8 @@ tnk_plan_temporaries(tnk_emitter *e, tnk_temporaries *t)
         bool stored = u->aliased || tnb_dtype_is_bool(d) || (shared && tnb_dtype_is_float(d)) ||
                       tnk_native_half(e, d);
         x->memory->elem = stored ? tnk_storage_dtype(d) : tnk_compute_dtype(d);
+        if (e->d->element)
+            x->memory->elem.lanes = b->dtype.lanes;
         x->memory->packed = u->aliased && !shared && d.bits < 8 ? d.bits : 0;
         x->memory->count = x->fixed;
         x->memory->per_thread = x->per_thread;

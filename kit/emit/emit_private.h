@@ -28,6 +28,12 @@ tnk_or_none(const char *s)
 }
 
 /* ---- emit_types.c ---- */
+/* Of indices that helpers take. */
+static inline uint8_t
+tnk_index_bits(const tnk_emitter *e)
+{
+    return e->d->no_int64 ? 32 : 64;
+}
 tnb_dtype
 tnk_mask_dtype(uint8_t bits, uint16_t lanes);
 /* Whether arithmetic on `d` is the device's own on half. */
@@ -66,6 +72,10 @@ tnk_is_whole_access(tnk_emitter *e, const tn_node *buffer, tnb_dtype d, const tn
 /* A helper function for a shuffle, (a) or (a, b); NULL: it has no such form. */
 const char *
 tnk_help_shuffle(tnk_emitter *e, const tn_shuffle *x);
+
+/* The element of vectors side by side at a literal index, a bool as 0 or 1; false: it has no such form. (emit_expr.c) */
+bool
+tnk_emit_lane(tnk_emitter *e, tn_list vectors, const tn_expr *index);
 
 /* ---- emit_helpers.c: each gives the name of a helper function, emitted at first use ---- */
 const char *
@@ -180,6 +190,9 @@ bool
 tnk_is_moved(tnk_emitter *e, const tn_expr *x);
 void
 tnk_emit_moved(tnk_emitter *e, const tn_expr *x);
+/* Behind `front` the place of an element in memory, or the address of it; false, with nothing written: it has none. */
+bool
+tnk_emit_place(tnk_emitter *e, const tn_buffer_load *l, const char *front);
 /* The address of an element, or of what a pointer intrinsic says; false: x is neither, or in no memory that has one. */
 bool
 tnk_emit_pointer(tnk_emitter *e, const tn_expr *x);

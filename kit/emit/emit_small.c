@@ -188,7 +188,7 @@ log2_per_byte(uint8_t bits)
 static const char *
 over_lanes(tnk_emitter *e, const char *scalar, uint16_t n, const char *space, bool store)
 {
-    tnb_dtype ud = {TNB_UINT, 8, n}, id = {TNB_INT, 64, n};
+    tnb_dtype ud = {TNB_UINT, 8, n}, id = {TNB_INT, tnk_index_bits(e), n};
     const char *uv = tnk_c_type(e, ud), *iv = tnk_c_type(e, id);
     const char *f = tn_strf(e->ctx, "%s_x%d", scalar, n);
     if (!tnk_once(e, f))
@@ -223,7 +223,8 @@ tnk_help_packed_load(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *s
         tnb_buf_printf(&e->src->helpers,
                        "%s %s %s(const %s%s *p, %s i)\n{\n"
                        "    return (%s)(p[i >> %d] >> (i & %d) * %d & %d);\n}\n",
-                       e->d->inline_, u8, f, space, u8, e->d->int64, u8, s, (1 << s) - 1, bits,
+                       e->d->inline_, u8, f, space, u8,
+                       (e->d->no_int64 ? e->d->int32 : e->d->int64), u8, s, (1 << s) - 1, bits,
                        (1 << bits) - 1);
     return lanes == 1 ? f : over_lanes(e, f, lanes, space, false);
 }
@@ -239,8 +240,8 @@ tnk_help_packed_store_by_byte(tnk_emitter *e, const char *name, uint8_t bits, co
                    "%s void %s(%s%s *p, %s i, %s x)\n{\n"
                    "    const int s = (int)(i & %d) * %d;\n    p += i >> %d;\n"
                    "    *p = (%s)((*p & ~(%d << s)) | (x & %d) << s);\n}\n",
-                   e->d->inline_, name, space, u8, e->d->int64, u8, (1 << s) - 1, bits, s, u8, mask,
-                   mask);
+                   e->d->inline_, name, space, u8, (e->d->no_int64 ? e->d->int32 : e->d->int64), u8,
+                   (1 << s) - 1, bits, s, u8, mask, mask);
 }
 
 const char *

@@ -574,6 +574,8 @@ tnk_emit_kernel(tnk_emitter *e)
         m->name = tnk_new_name(e, b->name);
         m->space = tnk_or_none(e->d->global_ptr);
         m->elem = tnk_storage_dtype(d);
+        if (e->d->element)
+            m->elem.lanes = b->dtype.lanes;
         m->packed = d.bits < 8 ? d.bits : 0;
         m->lanes = 1;
         m->count = -3;

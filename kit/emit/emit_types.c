@@ -97,6 +97,13 @@ scalar_type(tnk_emitter *e, tnb_dtype d)
     const char *ints[4] = {t->int8, t->int16, t->int32, t->int64};
     const char *uints[4] = {t->uint8, t->uint16, t->uint32, t->uint64};
     int k = d.bits == 8 ? 0 : d.bits == 16 ? 1 : d.bits == 32 ? 2 : d.bits == 64 ? 3 : -1;
+    if (k == 3 && t->no_int64 && tnb_dtype_is_int(d)) {
+        tnk_emit_fail(e, e->kernel->func->loc,
+                      "a number of %s has no form in %s source: is the target's attribute "
+                      "supports_int64 False, and LowerInt64 in its list?",
+                      tnb_dtype_print(d).s, t->base.name);
+        return "int";
+    }
     if (k >= 0 && d.code == TNB_INT)
         return ints[k];
     if (k >= 0 && d.code == TNB_UINT)

@@ -311,7 +311,10 @@ lower_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn
     (void)user;
     tn_ctx *ctx = pc->ctx;
     const tn_prim_func *f = tn_as_prim_func(func);
-    if (tn_walk(f->body, TN_WALK_ONCE, tnk_find_wide, NULL, NULL))
+    bool none = tn_walk(f->body, TN_WALK_ONCE, tnk_find_wide, NULL, NULL);
+    for (uint32_t i = 0; i < f->buffers.n; i++) /* unused ones are parameters all the same */
+        none &= !f->buffers.at[i] || !tnk_is_wide(tn_as_buffer(f->buffers.at[i])->dtype);
+    if (none)
         return func;
     tnk_words w = {.ctx = ctx, .func = name, .pairs = {.ctx = ctx, .once = tnk_words_once}};
     w.pairs.user = &w;

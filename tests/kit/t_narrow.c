@@ -2,7 +2,8 @@
 /* Lowering for devices that lack something: random programs are lowered for targets with narrow capabilities (SplitVectors and the
  * passes behind it in @gpu_lower), run by the interpreter with the threads of a block side by side, and compared with the same
  * programs as they were written. What is lowered holds nothing that the target lacks; where one of the passes is left out, it does.
- * The seed is printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
+ * Kernels for a device without pointers and numbers of 64 bits are source of such a language too, which runs (narrow_c.h). The seed is
+ * printed; TENON_SEED sets it, TENON_ROUNDS the number of programs.
  */
 #include <setjmp.h>
 #include <math.h>
@@ -17,6 +18,7 @@
 #include "draw.h"
 #include "gpu_programs.h"
 #include "krun.h"
+#include "narrow_c.h"
 #include "tenon/core/arith.h"
 #include "tenon/core/pass.h"
 #include "tenon/core/text.h"
@@ -197,6 +199,8 @@ host_value(host *h, const tn_expr *e)
     return tn_simplify_now(k.ctx, tn_subst(k.ctx, e, &h->values));
 }
 
+static bool compiles; /* kernels run as source of narrow_c.h */
+
 static const tn_constant *
 nth_tensor(tn_list args, uint32_t n)
 {
@@ -250,8 +254,30 @@ launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list 
             memcpy(bytes[given.n], tn_data_get(k.ctx, c->data), c->data->n_bytes);
         given = tn_list_append(k.ctx, given, tn_constant_of(k.ctx, d));
     }
-    if (!krun_interpret(&k, kernel->func, given))
+    if (compiles) {
+        tn_list scalars = {0};
+        int64_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+        uint32_t n = 0;
+        void *memory[16];
+        for (uint32_t i = 0, at = 0; i < kernel->n_params; i++) {
+            if (kernel->params[i].kind == TNB_PARAM_BUFFER)
+                memory[n++] = bytes[at++];
+            else if (kernel->params[i].kind == TNB_PARAM_SCALAR)
+                scalars = tn_list_append(k.ctx, scalars, given.at[at++]);
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_true(!kernel->grid[i] ||
+                        tn_int_value(host_value(&h, kernel->grid[i]), &grid[i]));
+            assert_true(!kernel->block[i] ||
+                        tn_int_value(host_value(&h, kernel->block[i]), &block[i]));
+        }
+        if (!narrow_c_run(k.ctx, kernel, memory, scalars, grid, block)) {
+            krun_print_errors(&k);
+            return false;
+        }
+    } else if (!krun_interpret(&k, kernel->func, given)) {
         return false;
+    }
     for (uint32_t i = 0, at = 0; i < kernel->n_params; i++) {
         const tnk_param *p = &kernel->params[i];
         if (p->kind == TNB_PARAM_BUFFER) {
@@ -898,6 +924,64 @@ refusals(const tnk_kernel *kernel, const tn_node *f, int64_t n, int64_t m, int64
     return bad;
 }
 
+/* Kernels as source for a device without pointers and numbers of 64 bits, with vectors of four, two or none. */
+static void
+sources(void **state)
+{
+    (void)state;
+    text *t = malloc(sizeof *t);
+    int ran = 0;
+    compiles = true;
+    for (int round = 0; round < draw_rounds(24); round++) {
+        device d = draw_device();
+        d.max_vector_lanes = INT64_C(1) << between(0, 2);
+        d.no_pointers = d.no_int64 = true;
+        extremes = between(0, 1);
+        const tn_node *f = extremes ? draw_wide(t) : draw_text(t);
+        const tnk_kernel *kernel = f ? lowered(&d, f, NULL) : NULL;
+        if (kernel && narrow_c_takes(kernel)) {
+            check(&d, f, f, tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL),
+                  t->halves  ? 0.05
+                  : extremes ? 0
+                             : 1e-3,
+                  "a source");
+            ran++;
+        }
+    }
+    compiles = extremes = false;
+    printf("%d sources\n", ran);
+    assert_true(ran > 0);
+    free(t);
+}
+
+/* A language with pointers has such memory too. */
+static void
+elements_that_are_vectors(void **state)
+{
+    (void)state;
+    static const char of_four[] =
+        "@I.ir_module\nclass M:\n"
+        "    @T.prim_func(s_tir=True)\n"
+        "    def f(A: T.Buffer((8,), \"float32x4\"), B: T.Buffer((8,), \"float32x4\"), C: "
+        "T.Buffer((16,), \"int32x2\"), D: T.Buffer((16,), \"float16x2\")):\n"
+        "        S = T.alloc_buffer((3,), \"float32x4\", scope=\"local\")\n"
+        "        for i in range(8):\n"
+        "            S[i % 3] = A[i] * T.Broadcast(T.float32(2), 4)\n"
+        "            B[7 - i] = S[i % 3] + A[7 - i]\n"
+        "            C[i] = C[i + 8] + T.Cast(\"int32x2\", D[i])\n"
+        "            D[i + 8] = D[i]\n";
+    const tn_module *m = tn_read_module(k.ctx, "four.py", of_four, sizeof of_four - 1);
+    assert_non_null(m);
+    const tn_node *f = tn_module_get(m, "f");
+    tn_list a;
+    assert_true(tn_random_args_within(k.ctx, f, 1,
+                                      tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL), 0, 5, &a));
+    tn_list b = krun_copy(&k, a);
+    assert_true(krun_interpret(&k, f, a));
+    assert_true(krun_run(&k, f, b));
+    assert_true(krun_close_to(&k, b, a, 0, 0));
+}
+
 static void
 counts_are_checked_by_the_host(void **state)
 {
@@ -995,7 +1079,7 @@ barriers(void **state)
     (void)state;
     text *t = malloc(sizeof *t), *serial = malloc(sizeof *serial);
     const tn_node *dims = tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL);
-    extremes = false;
+    extremes = compiles = false;
     for (int round = 0; round < draw_rounds(60); round++) {
         device d = draw_device();
         draw_phases(t, serial);
@@ -1079,6 +1163,8 @@ main(void)
         cmocka_unit_test(vectors),
         cmocka_unit_test(wide_numbers),
         cmocka_unit_test(counts_are_checked_by_the_host),
+        cmocka_unit_test(sources),
+        cmocka_unit_test(elements_that_are_vectors),
         cmocka_unit_test(barriers),
         cmocka_unit_test(schedules),
         cmocka_unit_test(nothing_is_there_for_nothing),

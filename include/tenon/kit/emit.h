@@ -82,7 +82,8 @@ typedef struct tnk_dialect {
     const char *compare_exchange;
     const char *float_suffix; /* of mathematical functions on float32: "f"; NULL: none */
     const char *classify;     /* in front of isnan, isinf, isfinite: "__builtin_"; NULL: nothing */
-    /* those of other names; popcount and clz take an uint64_t; may be NULL */
+    /* those of other names; popcount and clz take an uint64_t (no_int64: uint32_t), atomic_and and atomic_or the address of
+     * an element, or its place (`element`), and a number; may be NULL */
     const tnk_function_name *functions;
     /* Names that no variable may have, beside those that C and languages like it keep (tnk_is_reserved_name); NULL-terminated, may
      * be NULL. */
@@ -102,6 +103,9 @@ typedef struct tnk_dialect {
     bool declares;     /* an external function is declared as it is called */
     bool byte_offsets; /* a byte offset for each buffer follows the buffers (direct calling) */
     bool meet_behind_loops; /* a barrier behind each loop that holds one */
+    /* The language has no integers of 64 bits (its target's attribute supports_int64 is False): helpers do without, popcount and clz
+     * of `functions` take an uint32_t. A number of 64 bits in a kernel is an error. */
+    bool no_int64;
 
     /* ---- hooks, for what a table cannot say; NULL: none. tenon/kit/emit_hooks.h has what they may call. ---- */
     /* Writes what stands in front of the prologue: which extensions the source uses. */
@@ -133,6 +137,12 @@ typedef struct tnk_dialect {
     /* A body of a helper for some machines: "#if CONDITION", then statements that return; the usual body follows behind "#else".
      * `function`: of TNK_HELPER_FUNCTION. NULL: none. */
     const char *(*body)(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d);
+    /* Writes the place of the element `at` (one index) of a buffer, which is read and assigned: "A[i]", "A.items[i]"; the name of its
+     * memory is that of tnk_memory_of. For languages without pointers, whose target's attribute supports_pointers is False: memory
+     * is reached by this alone, whether `param` gives it a type or not, and is made of what the buffer's elements are, vectors too
+     * (LowerVectorAccess; their types as anywhere, bools and floats of 16 bits or less as tnk_storage_dtype says). NULL: memory is an
+     * array or a pointer, and an element that is a vector is accessed as so many scalars, side by side. */
+    void (*element)(tnk_emitter *e, const tn_node *buffer, const tn_expr *at);
     void *self;
 } tnk_dialect;
 

@@ -36,14 +36,15 @@ typedef struct tnk_memory {
     const char *name;
     const char *space; /* address-space qualifier with its blank; "" where there is none */
     const char *type;  /* of a parameter that is no pointer (tnk_dialect.param); NULL: a pointer */
-    tnb_dtype elem;    /* as stored, lanes 1 */
-    uint8_t packed;    /* bits of an element where several share a byte, else 0 */
-    bool given;        /* by the host: a parameter */
-    bool written;      /* then: the kernel writes it */
-    bool promoted;     /* variables NAME_0, NAME_1 ... of `lanes` elements each */
-    bool per_thread;   /* each thread of a team has its share of the host's memory */
-    int64_t lanes;     /* of all its accesses, where it is promoted */
-    int64_t count;     /* elements of an array on the stack; else negative */
+    tnb_dtype
+        elem; /* as stored; lanes 1, or with the hook `element` those of the buffer's elements */
+    uint8_t packed;  /* bits of an element where several share a byte, else 0 */
+    bool given;      /* by the host: a parameter */
+    bool written;    /* then: the kernel writes it */
+    bool promoted;   /* variables NAME_0, NAME_1 ... of `lanes` elements each */
+    bool per_thread; /* each thread of a team has its share of the host's memory */
+    int64_t lanes;   /* of all its accesses, where it is promoted */
+    int64_t count;   /* elements of an array on the stack; else negative */
 } tnk_memory;
 
 /* A variable that stands in front of the statement at hand. */
