@@ -99,6 +99,8 @@ take(tnt_kit *k, const tnb_ini_entry *e, tnb_err *err)
         k->kernels = e->value;
     else if (strcmp(e->key, "checks") == 0)
         split_into(a, &k->checks, e->value, false);
+    else if (strcmp(e->key, "suites") == 0)
+        k->no_suites = strcmp(e->value, "no") == 0;
     else
         return tnb_fail(err, TNB_FORMAT, "%s:%u: unknown key '%s'", k->file, e->line, e->key);
     return TNB_OK;
@@ -242,8 +244,10 @@ read_promises(tnt_kit *k, tnt_names *names, const char *file, tnb_err *err)
         if (strcmp(e[i].key, "provides") != 0)
             continue;
         const char **items = tnb_conf_split(k->arena, e[i].value, &n_items);
-        for (uint32_t j = 0; j < n_items; j++)
+        for (uint32_t j = 0; j < n_items; j++) {
             tnt_names_promise(names, items[j]);
+            k->has_target |= strncmp(items[j], "target:", 7) == 0;
+        }
     }
     tnb_diags_free(d);
     tnb_unmap(&m);

@@ -76,6 +76,8 @@ put_makefile(tnt_kit *k, tnt_names *names, tnb_err *err)
     }
     if (k->kernels)
         tnb_buf_printf(&b, "KERNELS = %s\n", renamed(names, k->kernels));
+    if (k->no_suites)
+        tnb_buf_puts(&b, "TARGET =\n");
     if (k->checks.n)
         put_words(&b, "CHECKS", "", &k->checks);
     tnb_buf_puts(&b, "include $(or $(shell pkg-config --variable=pluginmk tenon),"
@@ -179,9 +181,9 @@ put_readme(tnt_kit *k, tnt_names *names, bool target, bool page, tnb_err *err)
 tnb_status
 tnt_project_files(tnt_kit *k, tnt_names *names, tnb_err *err)
 {
-    bool page, target = strcmp(k->name, "onepass") != 0;
+    bool page, target = k->has_target;
     TNB_TRY(put_makefile(k, names, err));
     TNB_TRY(put_ini(k, names, target, err));
     TNB_TRY(put_page(k, names, &page, err));
-    return put_readme(k, names, target, page, err);
+    return put_readme(k, names, target && !k->no_suites, page, err);
 }

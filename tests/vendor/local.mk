@@ -2,17 +2,6 @@
 # Plugins out of tree, built from what is installed. With the sanitizers plugins need their flags too, so the test is left to
 # other builds.
 VENDOR_PLUGINS = \
-	tests/vendor/lanec/Makefile \
-	tests/vendor/lanec/README.md \
-	tests/vendor/lanec/dialect.c \
-	tests/vendor/lanec/lanec.c \
-	tests/vendor/lanec/lanec.h \
-	tests/vendor/lanec/lanec.ini \
-	tests/vendor/lanec/lanec.plugin \
-	tests/vendor/lanec/tests/lanec.h \
-	tests/vendor/lanec/tests/model.py \
-	tests/vendor/lanec/tests/run.c \
-	tests/vendor/lanec/tests/source.sh \
 	tests/vendor/scale/Makefile \
 	tests/vendor/scale/README.md \
 	tests/vendor/scale/scale.cc \

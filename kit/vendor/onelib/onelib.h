@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 OR MIT-0 */
+/* The onelib plugin, compiler half: what its files share. */
+#ifndef ONELIB_H
+#define ONELIB_H
+
+#include "tenon/core/registry.h"
+#include "tenon/kit/pattern.h"
+
+enum { ONELIB_N_PATTERNS = 3 };
+extern const tnk_fusion_pattern *const onelib_patterns[ONELIB_N_PATTERNS];
+extern const tnk_external onelib_external;
+
+#endif
