@@ -21,8 +21,11 @@
 #include "tenon/core/walk.h"
 #include "tenon/kit/layout.h"
 
+enum { NARROW = 8 }; /* the least block of floats, where vectors are wider */
+
 typedef struct chooser {
-    int64_t lanes;
+    const tn_target *target;
+    int64_t lanes;       /* of a vector of floats */
     tnb_ptrmap constant; /* variables that depend on no parameter */
 } chooser;
 
@@ -105,6 +108,18 @@ is_of_pairs(const tn_call *call)
            tnb_dtype_eq(tn_type_dtype(call->base.type), TNB_I32);
 }
 
+/* A block narrower than a vector leaves lanes idle. Where few channels meet rows of images that are whole
+ * vectors, the rows are computed as vectors instead. */
+static bool
+rows_are_better(const chooser *c, const tn_call *call, int64_t ins, int64_t outs, int64_t fewest)
+{
+    tn_list y;
+    int64_t width;
+    bool narrow = outs < c->lanes || (ins && ins < c->lanes);
+    return narrow && fewest < c->lanes && tn_type_dims(call->base.type, &y) &&
+           tn_int_value(y.at[3], &width) && width % c->lanes == 0;
+}
+
 static const tn_node *
 wanted(void *user, tn_ctx *ctx, const tn_call *call)
 {
@@ -122,15 +137,20 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
         !tn_int_value(k.at[1], &taken))
         return NULL;
     int64_t groups = tn_call_int(call, "groups");
-    /* floats fill whole vectors along rows of images as well; integers are summed along channels */
-    int64_t least = is_of_pairs(call) ? 4 : c->lanes;
-    int64_t ins = block_of(c, in, least), outs = block_of(c, out, least);
-    if (!outs)
+    /* integers are summed along channels, in blocks of four or more */
+    bool pairs = is_of_pairs(call);
+    int64_t least = pairs ? 4 : c->lanes < NARROW ? c->lanes : NARROW;
+    bool depthwise = groups > 1 && taken == 1 && in == out;
+    bool grouped = groups > 1 && !depthwise; /* a block lies within a group */
+    int64_t ins = block_of(c, grouped ? taken : in, least),
+            outs = block_of(c, grouped ? out / groups : out, least);
+    if (!outs || (grouped && !ins) ||
+        (!pairs && rows_are_better(c, call, ins, outs, in < out ? in : out)))
         return NULL;
-    if (groups > 1 && taken == 1 && in == out)
+    if (ins && !pairs && cpu_has_winograd_form(call, c->target))
+        ins = outs = ins < outs ? ins : outs; /* winograd.c takes one size of blocks */
+    if (depthwise)
         return layouts(ctx, "NCHWc", "OIHWo", "NCHWc", ins, outs);
-    if (groups > 1 && (!ins || taken % ins || out / groups % outs))
-        return NULL;
     return ins ? layouts(ctx, "NCHWc", "OIHWio", "NCHWc", ins, outs)
                : layouts(ctx, "NCHW", "OIHWo", "NCHWc", ins, outs);
 }
@@ -138,7 +158,7 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    chooser c = {.lanes = cpu_vector_bytes(pc->ctx, pc->target) / 4};
+    chooser c = {.target = pc->target, .lanes = cpu_vector_bytes(pc->ctx, pc->target) / 4};
     tnb_ptrmap_init(&c.constant, tn_scratch(pc->ctx));
     for (uint32_t i = 0; i < m->funcs.n; i++)
         tn_walk(m->funcs.at[i], 0, mark_constant, NULL, &c);

@@ -100,15 +100,17 @@ cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more)
     return flags.at;
 }
 
+/* gcc would keep what the next iteration loads in registers that accumulators need, and, allocating registers
+ * loop by loop, spills accumulators in the innermost one. */
+const char *const cpu_gcc_flags[] = {"-fno-predictive-commoning", "-fira-region=one", NULL};
+
 static void
 collect_flags(work *w, const char *const *more)
 {
     for (const char *const *f = cpu_flags(w->ctx, &w->needs, NULL); *f; f++)
         TNB_PUSH(tn_arena(w->ctx), w->flags, *f);
-    /* gcc would keep what the next turn loads in registers that accumulators need; clang does not,
-     * and does not know the flag */
-    if (!w->cc.is_clang)
-        TNB_PUSH(tn_arena(w->ctx), w->flags, "-fno-predictive-commoning");
+    for (const char *const *f = w->cc.is_clang ? NULL : cpu_gcc_flags; f && *f; f++)
+        TNB_PUSH(tn_arena(w->ctx), w->flags, *f);
     for (; more && *more; more++)
         TNB_PUSH(tn_arena(w->ctx), w->flags, *more);
 }

@@ -74,6 +74,10 @@ cpu_takes_tiles(tn_ctx *ctx, const tn_target *target, bool floats, int64_t rows,
                 int64_t k);
 
 /* ---- winograd.c ---- */
+/* Whether a 2-D convolution, in blocks of channels or not, has the kernel, strides and dilation that
+ * cpu_legalize_winograd computes, and the target wants that. */
+bool
+cpu_has_winograd_form(const tn_call *call, const tn_target *target);
 /* What a convolution by a constant 3x3 kernel becomes where that pays; NULL: nothing else. */
 const tn_expr *
 cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *target);
@@ -120,6 +124,8 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
 /* What the code generator tells the compiler; NULL-terminated. */
 const char *const *
 cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more);
+/* Further ones that gcc wants and clang does not know; ends with NULL. */
+extern const char *const cpu_gcc_flags[];
 /* The kernels as C for other programs: tnk_codegen.sources. */
 TNB_MUST_CHECK tnb_status
 cpu_sources(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_c_sources *out);

@@ -98,14 +98,14 @@ cpu_objects(void *self, tnk_build *b, const char *folder, const char *const *fil
         n_flags++;
     cpu_job *jobs = TNB_NEW_N(a, cpu_job, n + 1);
     for (uint32_t i = 0; i < n; i++) {
-        const char **argv = TNB_NEW_N(a, const char *, cc.n + n_flags + 6);
+        const char **argv = TNB_NEW_N(a, const char *, cc.n + n_flags + 8);
         uint32_t k = 0;
         for (uint32_t j = 0; j < cc.n; j++)
             argv[k++] = cc.command[j];
         for (uint32_t j = 0; j < n_flags; j++)
             argv[k++] = flags[j];
-        if (!cc.is_clang)
-            argv[k++] = "-fno-predictive-commoning";
+        for (const char *const *f = cc.is_clang ? NULL : cpu_gcc_flags; f && *f; f++)
+            argv[k++] = *f;
         argv[k++] = "-c";
         argv[k++] = files[i];
         argv[k++] = "-o";

@@ -510,14 +510,23 @@ all_one(const tn_call *call, const char *key)
     return tn_call_ints(call, key, v, 2) == 2 && v[0] == 1 && v[1] == 1;
 }
 
+bool
+cpu_has_winograd_form(const tn_call *call, const tn_target *target)
+{
+    tn_list k;
+    int64_t rows, columns;
+    return tn_dict_int(target ? target->attrs : NULL, "winograd", 1) &&
+           tn_type_dims(call->args.at[1]->type, &k) && tn_int_value(k.at[2], &rows) && rows == 3 &&
+           tn_int_value(k.at[3], &columns) && columns == 3 && tn_call_int(call, "groups") == 1 &&
+           all_one(call, "strides") && all_one(call, "dilation");
+}
+
 static bool
 recognize(winograd *w, const tn_call *call)
 {
     int64_t x[5], k[6], y[5], pad[4];
     if (!known(call->args.at[0]->type, x, 5) || !known(call->args.at[1]->type, k, 6) ||
-        !known(call->base.type, y, 5) || k[2] != 3 || k[3] != 3 ||
-        tn_call_int(call, "groups") != 1 || !all_one(call, "strides") ||
-        !all_one(call, "dilation") || tn_call_ints(call, "padding", pad, 4) != 4)
+        !known(call->base.type, y, 5) || tn_call_ints(call, "padding", pad, 4) != 4)
         return false;
     w->lanes = x[4];
     w->d = tn_type_dtype(call->base.type);
@@ -553,8 +562,8 @@ const tn_expr *
 cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *target)
 {
     winograd w = {.ctx = tn_builder_ctx(b)};
-    if (!tn_dict_int(target ? target->attrs : NULL, "winograd", 1) || !recognize(&w, call) ||
-        !pays(&w) || !cpu_is_constant(b, call->args.at[1]))
+    if (!cpu_has_winograd_form(call, target) || !recognize(&w, call) || !pays(&w) ||
+        !cpu_is_constant(b, call->args.at[1]))
         return NULL;
     const tn_expr *k = kernel(&w, b, call->args.at[1]);
     const tn_expr *d = data(&w, b, call->args.at[0]);
