@@ -25,6 +25,7 @@ FINDERS = {
     "core/pass_run.c": "passes that options name",
     "core/registry.c": "entries by their names",
     "core/text": "the text form",
+    "kit/driver/import.c": "an importer that two plugins provide",
     "kit/driver/pipeline.c": "targets that settings name",
     "kit/driver/target.c": "kinds of targets that a module names",
     "kit/lower/fallback_kernels.c": "the target that an attribute names",

@@ -5,6 +5,7 @@
 #ifndef TENON_CORE_PRIVATE_H
 #define TENON_CORE_PRIVATE_H
 
+#include "tenon/core/pass.h"
 #include "tenon/core/builder.h"
 #include "tenon/core/registry.h"
 #include "tenon/core/text.h"
@@ -209,5 +210,9 @@ tn_param_range(tn_ctx *ctx, const tn_function *f, const tn_expr *param);
 /* The unique-looking text of a node for a message. */
 const char *
 tn_brief(tn_ctx *ctx, const tn_node *n);
+
+/* registry.c: what plugin's code this thread goes into; gives what it was in. */
+tn_running
+tn_running_set(tn_running now);
 
 #endif

@@ -284,6 +284,22 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_
     return tnb_plugins_check(r->plugins, p, holds.at, holds.n, err);
 }
 
+static __thread tn_running running;
+
+tn_running
+tn_running_now(void)
+{
+    return running;
+}
+
+tn_running
+tn_running_set(tn_running now)
+{
+    tn_running before = running;
+    running = now;
+    return before;
+}
+
 static tnb_status
 load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
 {
@@ -307,7 +323,9 @@ load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     }
     const tnb_plugin *outer = r->loading;
     r->loading = p;
+    tn_running before = tn_running_set((tn_running){.plugin = p->name});
     s = add_desc(r, d, p, err);
+    (void)tn_running_set(before);
     r->loading = outer;
     if (s != TNB_OK)
         tnb_plugins_refuse(r->plugins, p, err);

@@ -63,6 +63,65 @@ interrupted(int number)
     raise(number);
 }
 
+#ifndef __SANITIZE_ADDRESS__
+static void
+say(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+/* A crash is told with the plugin and pass whose code it was in; then it takes its course. */
+static void
+crashed(int number)
+{
+    tn_running at = tn_running_now();
+    say("tenon: crashed: ");
+    say(number == SIGSEGV || number == SIGBUS ? "invalid memory access"
+        : number == SIGABRT                   ? "aborted"
+        : number == SIGFPE                    ? "arithmetic error"
+                                              : "illegal instruction");
+    if (at.pass) {
+        say(" in pass ");
+        say(at.pass);
+    }
+    if (at.plugin) {
+        say(at.pass ? " of plugin '" : " while plugin '");
+        say(at.plugin);
+        say(at.pass ? "'" : "' was loaded");
+    }
+    say(at.pass ? "\n  hint: report it to the plugin's author; --debug skip=" : "\n");
+    if (at.pass) {
+        say(at.pass);
+        say(" leaves the pass out\n");
+    } else if (at.plugin) {
+        say("  hint: tenon check-plugin examines it in a process of its own\n");
+    }
+    tnb_child_kill_all();
+    tnb_temporary_remove_all();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* On a stack of its own: that of the thread may be what ran out. */
+static void
+catch_crashes(void)
+{
+    static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static char stack[1 << 16];
+    stack_t own = {.ss_sp = stack, .ss_size = sizeof stack};
+    struct sigaction ours = {.sa_handler = crashed, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+    if (sigaltstack(&own, NULL) != 0)
+        return;
+    for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
+        (void)sigaction(crashes[i], &ours, NULL);
+}
+#else
+static void
+catch_crashes(void) /* the sanitizer tells more */
+{
+}
+#endif
+
 static void
 catch_signals(void)
 {
@@ -115,6 +174,7 @@ main(int argc, char **argv)
     if (status != TNT_OK)
         return status;
     catch_signals();
+    catch_crashes();
     tnt_session session = {0};
     if (!c->bare)
         status = tnt_session_open(&args, &session);

@@ -258,8 +258,13 @@ load_file(tnb_conf *c, const char *path, tnb_conf_layer layer, tnb_diags *d)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) {
         char reason[128];
-        if (errno == ENOENT && layer < TNB_CONF_ENV)
+        if ((errno == ENOENT || errno == ENOTDIR) && layer < TNB_CONF_ENV)
             return;
+        if (layer == TNB_CONF_USER) { /* as for a service, whose HOME is another's */
+            tnb_report(d, TNB_WARNING, TNB_IO, place, "cannot be opened, and is left out: %s",
+                       strerror_r(errno, reason, sizeof reason));
+            return;
+        }
         tnb_report(d, TNB_ERROR, TNB_IO, place, "cannot be opened: %s",
                    strerror_r(errno, reason, sizeof reason));
         return;

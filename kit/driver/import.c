@@ -46,6 +46,31 @@ has_extension(const tnk_importer *imp, const char *path)
     return false;
 }
 
+/* The first name that two plugins provide as an importer where no setting decides, as `err` tells; NULL: none. Before they are loaded,
+ * as the second of them is refused then. */
+static const char *
+find_clash(tn_ctx *ctx, tnb_err *err)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    uint32_t n = 0;
+    const tnb_provided *all = p ? tnb_plugins_provided(p, tn_scratch(ctx), "importer", &n) : NULL;
+    for (uint32_t i = 1; i < n; i++)
+        if (strcmp(all[i].name, all[i - 1].name) == 0 &&
+            !tnb_plugins_find(p, "importer", all[i].name, err))
+            return all[i].name;
+    return NULL;
+}
+
+/* NULL after recording the error, if the importer is that of the clash. */
+static const tnk_importer *
+only_provider(tn_ctx *ctx, const tnk_importer *imp, const char *clash, const tnb_err *err)
+{
+    if (!clash || strcmp(clash, imp->base.name) != 0)
+        return imp;
+    driver_error(ctx, err);
+    return NULL;
+}
+
 const tnk_importer *
 tnk_find_importer(tn_ctx *ctx, const char *path)
 {
@@ -55,16 +80,18 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
         return NULL;
     tn_registry *reg = tn_ctx_registry(ctx);
     const tnk_importer *imp, *by_name = NULL;
+    tnb_err err = {0};
+    const char *clash = reg ? find_clash(ctx, &err) : NULL;
     if (reg)
         tn_registry_load_all(reg, "importer");
     for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++) {
         if (imp->recognize && imp->recognize(path, head, n))
-            return imp;
+            return only_provider(ctx, imp, clash, &err);
         if (has_extension(imp, path) && !by_name)
             by_name = imp; /* it will say what is wrong with the file */
     }
     if (by_name)
-        return by_name;
+        return only_provider(ctx, by_name, clash, &err);
     tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
                "no importer knows this kind of file");
     const char *kinds = ".py (text)";

@@ -69,6 +69,9 @@ static const tn_module *
 candidate_run(const tn_pass_ctx *pc, const tn_module *m)
 {
     (void)pc;
+#ifdef CRASH_IN_PASS
+    *(volatile int *)0 = 1;
+#endif
     return m;
 }
 

@@ -89,4 +89,17 @@ with open(f"{other}/other.plugin") as f:
 write("legal_two/other.plugin", text.replace("name = test", "name = other"))
 r = tenon("run", TEXT, "-t", "cpu", "--plugin-path", f"{folder}:{other}")
 refused("two legalizers of one operator", r, "is provided by plugin 'test' and by plugin 'other'", "prefer.relax.nn.relu@", status=(1,))
+# ---- two importers of one name; settings of a HOME that cannot be read ----
+twice = put("importer_twice", "good", provides="pass:Twist, importer:onnx")
+r = tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-o", path("x.tno"), "--plugin-path", twice)
+refused("two importers of a name", r, "importer 'onnx' is provided by plugin 'test' and by plugin 'onnx'", "prefer.onnx", status=(1,))
+if os.geteuid() == 0 and shutil.which("setpriv"):
+    os.makedirs(path("home/.config/tenon"))
+    write("home/.config/tenon/tenon.ini", "[tenon]\nthreads = 1\n")
+    os.chmod(path("home"), 0o700)
+    import subprocess
+    r = subprocess.run(["setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", os.environ["TENON"], "list", "passes"], capture_output=True, text=True,
+                       env={**{k: v for k, v in os.environ.items() if not k.startswith("XDG_")}, "HOME": path("home")})
+    if "error while loading shared libraries" not in r.stderr and "Permission denied" not in r.stderr.split("home")[0]:  # a build in a place of root's
+        check(r.returncode == 0 and "cannot be opened, and is left out" in r.stderr and "FuseOps" in r.stdout, "a HOME that cannot be read is told, no more", r)
 done()
