@@ -124,6 +124,9 @@ record_of(spirv_kernel *k, uint32_t elem, uint32_t bytes, bool written)
     return record;
 }
 
+static tnk_id
+parameter(spirv_kernel *k, uint32_t i);
+
 /* Memory of the parameter of this number. */
 static spirv_memory
 given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t bytes, bool written)
@@ -131,12 +134,13 @@ given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t bytes, boo
     spirv *m = &k->m;
     bool addresses = k->flags & GPU_GENERIC_ADDRESSES;
     spirv_memory r = {.elem = elem, .bytes = bytes};
-    if (addresses) { /* its type was made with the block */
+    if (addresses) {
         r.room = SpvStorageClassPhysicalStorageBuffer;
-        r.pointer = AT_ENTRY(k, OpLoad, k->member_types[param], k->members[param]);
+        uint32_t type = SPIRV_TYPE(m, OpTypePointer, r.room, record_of(k, elem, bytes, written));
+        r.pointer = AT_ENTRY(k, OpBitcast, type, parameter(k, param));
         return r;
     }
-    uint32_t binding = 1, word = spirv_int(m, 32, 1);
+    uint32_t binding = 1;
     for (uint32_t i = 0; i < param; i++)
         binding += tnb_param_is_memory(k->kernel->params[i].kind) ||
                    k->kernel->params[i].kind == TNB_PARAM_REFUSED;
@@ -147,7 +151,7 @@ given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t bytes, boo
     SPIRV(m, &m->globals, OpVariable, pointer, r.pointer, SpvStorageClassStorageBuffer);
     SPIRV(m, &m->marks, OpDecorate, r.pointer, SpvDecorationDescriptorSet, 0);
     SPIRV(m, &m->marks, OpDecorate, r.pointer, SpvDecorationBinding, binding);
-    r.offset[0] = AT_ENTRY(k, OpLoad, word, k->members[param]);
+    r.offset[0] = parameter(k, param);
     return r;
 }
 
@@ -440,7 +444,7 @@ declare_block(spirv_kernel *k, uint32_t base[3])
 {
     spirv *m = &k->m;
     const tnk_kernel *kernel = k->kernel;
-    uint32_t n = 0, end = 0, word = spirv_int(m, 32, 1), first;
+    uint32_t n = 0, end = 0, word = spirv_int(m, 32, 1), first, words = 0;
     bool addresses = k->flags & GPU_GENERIC_ADDRESSES, has_base = k->flags & GPU_GENERIC_BASE;
     member *members = TNB_NEW_N(m->arena, member, kernel->n_params + 3), push[4];
     uint32_t n_push = 0;
@@ -455,15 +459,11 @@ declare_block(spirv_kernel *k, uint32_t base[3])
         const tnk_param *p = &kernel->params[i];
         bool given = is_given(p);
         if (given && addresses) {
-            tnb_dtype d = p->kind == TNB_PARAM_REFUSED ? TNB_DTYPE(TNB_UINT, 32)
-                                                       : tn_as_buffer(p->buffer)->dtype;
-            uint32_t elem = stored_type(k, d), record;
-            if (!elem)
-                return false;
-            record = record_of(k, elem, bytes_of(k, d, true),
-                               p->written || p->kind == TNB_PARAM_REFUSED);
-            k->member_types[i] =
-                SPIRV_TYPE(m, OpTypePointer, SpvStorageClassPhysicalStorageBuffer, record);
+            /* of words, whatever they are: spirv-val takes a pointer to bytes for bytes in the block */
+            if (!words)
+                words = SPIRV_TYPE(m, OpTypePointer, SpvStorageClassPhysicalStorageBuffer,
+                                   record_of(k, word, WORD, true));
+            k->member_types[i] = words;
         } else {
             k->member_types[i] = given ? word : scalar_type(k, p);
         }
@@ -1000,10 +1000,32 @@ find_global_barrier(void *user, const tn_node *n)
 
 enum { MOST_BLOCKS = 65535 }; /* of a dispatch: each device of Vulkan has so many */
 
+/* Whether pointers to the elements can be made of addresses: those to narrow ones take the arithmetic on them, which is then said
+ * to be used. */
+static bool
+can_address(spirv_kernel *k)
+{
+    uint32_t needed = 0;
+    for (uint32_t i = 0; i < k->kernel->n_params; i++) {
+        const tnk_param *p = &k->kernel->params[i];
+        tnb_dtype d = tnb_param_is_memory(p->kind) ? p->dtype : TNB_F32;
+        if (d.bits < 32)
+            needed |= 1u << (d.bits == 8           ? GPU_GENERIC_INT8
+                             : d.code == TNB_FLOAT ? GPU_GENERIC_FLOAT16
+                                                   : GPU_GENERIC_INT16);
+    }
+    if ((k->limits->has & needed) != needed || !spirv_has(k, GPU_GENERIC_POINTERS))
+        return false;
+    for (int f = 0; f < GPU_GENERIC_N_FEATURES; f++)
+        if (needed >> f & 1)
+            (void)spirv_has(k, (gpu_generic_feature)f);
+    return true;
+}
+
 static uint32_t
 flags_of(spirv_kernel *k)
 {
-    uint32_t flags = spirv_has(k, GPU_GENERIC_POINTERS) ? GPU_GENERIC_ADDRESSES : 0, end = 0;
+    uint32_t flags = can_address(k) ? GPU_GENERIC_ADDRESSES : 0, end = 0;
     int64_t n;
     for (int i = 0; i < 3; i++) {
         const tn_expr *g = k->kernel->grid[i];

@@ -15,6 +15,10 @@ const tn_attr_schema tnk_capabilities[] = {
      "no|yes|static"},
     {"supports_pointers", TN_ATTR_BOOL, 0, "True",
      "addresses of elements; without, memory is reached by a buffer and an index alone", NULL},
+    {"supports_math", TN_ATTR_BOOL, 0, "True",
+     "exp, sin and other functions of float32 to a few units in the last place; without, kernels "
+     "compute them by sums and products",
+     NULL},
     {"supports_float16", TN_ATTR_BOOL, 0, "True", "arithmetic on float16", NULL},
     {"supports_float64", TN_ATTR_BOOL, 0, "True", "arithmetic on float64", NULL},
     {"supports_int8", TN_ATTR_BOOL, 0, "True", "arithmetic on int8", NULL},

@@ -14,4 +14,17 @@ tests_gpu_generic_t_vulkan_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_gpu_generic_t_vulkan_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
+# The compiler half: SPIR-V as spirv-val sees it.
+if HAVE_CMOCKA
+if BUILD_SPIRV
+if BUILD_CPU
+check_PROGRAMS += tests/gpu_generic/t_spirv
+TESTS += tests/gpu_generic/t_spirv
+tests_gpu_generic_t_spirv_SOURCES = tests/gpu_generic/t_spirv.c tests/kit/draw.h tests/kit/gpu_programs.c tests/kit/gpu_programs.h \
+	tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
+tests_gpu_generic_t_spirv_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_gpu_generic_t_spirv_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+endif
+endif
+endif
 EXTRA_DIST += tests/gpu_generic/device.py tests/gpu_generic/kernels.py
