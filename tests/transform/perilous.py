@@ -54,7 +54,7 @@ with open(DB, encoding="utf-8") as f:
         if record["rule"] == "testrule.Perilous":
             found.setdefault(record["choices"]["peril"], record)
 check(sorted(found) == [0, 1, 2, 3, 4], f"each schedule has a record: {sorted(found)}")
-for peril, reason in ((2, "no result within"), (3, "crashed"), (4, "another result")):
+for peril, reason in ((2, "no result within"), (3, "crashed"), (4, "result differs")):
     check(reason in found.get(peril, {}).get("failed", ""), f"peril {peril}: {reason}: {found.get(peril)}")
 for peril in (0, 1):
     check(found.get(peril, {}).get("seconds", 0) > 0, f"peril {peril} is measured: {found.get(peril)}")

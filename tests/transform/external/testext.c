@@ -105,7 +105,18 @@ takes(void *self, tn_ctx *ctx, const tn_target *target, const tn_node *prim_func
     return !found;
 }
 
-static const tnk_codegen codegen = {.size = sizeof codegen, .name = "testext", .takes = takes};
+static tnb_status
+build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
+{
+    (void)self, (void)kernels, (void)n, (void)out;
+    tn_error(b->ctx, 0, TNB_UNSUPPORTED, "the target 'testext' only says which kernels it takes");
+    return TNB_UNSUPPORTED;
+}
+
+static const tnk_codegen codegen = {.size = sizeof codegen,
+                                    .name = "testext",
+                                    .build = build,
+                                    .takes = takes};
 static const char *const kinds[] = {"testext", NULL};
 static const char *const none[] = {NULL};
 static const tn_target_kind target = {
