@@ -27,6 +27,7 @@ FINDERS = {
     "core/text": "the text form",
     "kit/driver/import.c": "an importer that two plugins provide",
     "kit/driver/pipeline.c": "targets that settings name",
+    "kit/vendor/onelib/compile.c": "the pattern that a composite function names",
     "kit/driver/target.c": "kinds of targets that a module names",
     "kit/lower/fallback_kernels.c": "the target that an attribute names",
     "kit/pattern/match.c": "patterns name operators",

@@ -20,12 +20,12 @@ typedef struct tnt_kit {
     const char *name, *version;
     const char *kernels; /* "FORMAT FILE" for the device conformance suite; NULL: none */
     TNB_VEC(tnt_part) parts;
-    tnt_texts keep, cut;   /* see tnt_names */
-    tnt_texts leave;       /* files and promises that are not copied */
-    tnt_texts checks;      /* scripts of its own that `make check` runs */
+    tnt_texts keep, cut; /* see tnt_names */
+    tnt_texts leave;     /* files and promises that are not copied */
+    tnt_texts checks;    /* scripts of its own that `make check` runs */
     bool has_target;
-    bool no_suites; /* no device runs what the target makes: the operator suite leaves it out */
-    tnt_texts files;       /* all that are copied */
+    bool no_suites;  /* no device runs what the target makes: the operator suite leaves it out */
+    tnt_texts files; /* all that are copied */
     const char *temporary; /* where the project is written first */
     unsigned n_written;
 } tnt_kit;

@@ -49,8 +49,8 @@ typedef struct spirv_kernel {
     uint32_t threads[2][3], wide[2][3]; /* in 32, 64 bits; 0: not used yet */
     uint32_t full,
         warp; /* sub-groups are as the kernel was made for, and of this size; 0: it uses none */
-    uint32_t thread_number; /* then: of the thread in its block */
-    TNB_VEC(uint32_t) products;      /* of floats: result, operands */
+    uint32_t thread_number;     /* then: of the thread in its block */
+    TNB_VEC(uint32_t) products; /* of floats: result, operands */
     const char *const *checks;
     uint32_t n_checks, refused, tag; /* indices that came as data; where they are noted */
     bool global_barrier;

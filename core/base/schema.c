@@ -13,7 +13,8 @@
     }
 
 static const tnb_conf_key tenon_keys[] = {
-    KEY("plugins", TNB_CONF_LIST, "*", "plugins that may be loaded; * for all; -NAME: not this one"),
+    KEY("plugins", TNB_CONF_LIST, "*",
+        "plugins that may be loaded; * for all; -NAME: not this one"),
     KEY("plugin_path", TNB_CONF_LIST, NULL,
         "folders searched for plugins before the installed folder"),
     KEY("prefer.*", TNB_CONF_TEXT, NULL,

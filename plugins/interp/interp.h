@@ -12,13 +12,13 @@ typedef struct interp {
     tn_ctx *ctx;
     const tn_module *m;
     tn_eval_options *opt;
-    tnb_arena *arena;                     /* of the whole run: codes and small things */
-    tnb_ptrmap codes;                     /* PrimFunc -> interp_code */
-    tnb_ptrmap scalars;                   /* scalar expression -> interp_code */
-    tnb_ptrmap constants;                 /* tn_data -> interp_mem */
-    tnb_strmap meanings;                  /* name of a packed function -> tn_module of its meaning */
-    tnb_ptrmap graph_allocs;              /* Function -> interp_val that it allocated */
-    TNB_VEC(interp_mem *) mems;           /* by id; NULL: free */
+    tnb_arena *arena;           /* of the whole run: codes and small things */
+    tnb_ptrmap codes;           /* PrimFunc -> interp_code */
+    tnb_ptrmap scalars;         /* scalar expression -> interp_code */
+    tnb_ptrmap constants;       /* tn_data -> interp_mem */
+    tnb_strmap meanings;        /* name of a packed function -> tn_module of its meaning */
+    tnb_ptrmap graph_allocs;    /* Function -> interp_val that it allocated */
+    TNB_VEC(interp_mem *) mems; /* by id; NULL: free */
     TNB_VEC(struct interp_legal *) legal; /* operators legalized so far */
     uint64_t spent, budget;
     uint32_t depth;

@@ -82,7 +82,7 @@ if others and "    0: " in usual.stdout.split("\nopencl ")[-1]:
     asked()
 
 # who needs no OpenCL device asks for none
-for command in (("--help",), ("--version",), ("list", "passes"), ("list", "plugins"), ("list", "targets"),
+for command in (("--help",), ("--version",), ("list", "passes"), ("list", "plugins"),
                 ("compile", MODEL, "-t", "opencl", "-o", path("m.tno")), ("run", MODEL, "-t", "cpu")):
     start = time.monotonic()
     r = tenon(*command, env=env("abort", only))

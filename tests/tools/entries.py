@@ -10,36 +10,36 @@ from clitest import BUILD, SRC, check, done, path, refused, tenon, write
 
 # kind: type, header, the members of the smallest entry (values of those that are no functions), how the manifest promises it
 COMPILER = {
-    "passes": ("tn_pass", "core/pass.h", {"run": 0}, "pass:Entries"),
-    "ops": ("tn_op", "core/op.h", {"infer": 0}, "op:relax.Entries"),
-    "targets": ("tn_target_kind", "core/registry.h", {}, "target:Entries"),
-    "legalizers": ("tn_legalizer", "core/registry.h", {"target": '"null"', "legalize": 0}, "legalizer:relax.add@null"),
-    "evaluators": ("tn_evaluator", "core/eval.h", {"run": 0}, "evaluator:Entries"),
-    "rules": ("tnk_rule", "kit/rule.h", {"apply": 0}, "rule:entries.Entries"),
-    "importers": ("tnk_importer", "kit/importer.h", {"recognize": 0, "import": 0}, "importer:Entries"),
-    "patterns": ("tnk_fusion_pattern", "kit/pattern.h", {"pattern": '"nn.relu(x)"'}, "pattern:entries.relu"),
-    "externals": ("tnk_external", "kit/pattern.h", {"compile": 0}, "external:entries"),
-    "tensor_intrins": ("tnk_tensor_intrin", "kit/tensor_intrin.h", {"text": "intrinsic"}, "tensor_intrin:entries.add"),
-    "meanings": ("tn_meaning", "core/eval.h", {"text": '"@R.function\\ndef meaning(x: R.Tensor((2,), \\"float32\\")):\\n    return x\\n"'},
+    "passes": ("tn_pass", "tenon/core/pass.h", {"run": 0}, "pass:Entries"),
+    "ops": ("tn_op", "tenon/core/op.h", {"infer": 0}, "op:relax.Entries"),
+    "targets": ("tn_target_kind", "tenon/core/registry.h", {}, "target:Entries"),
+    "legalizers": ("tn_legalizer", "tenon/core/registry.h", {"target": '"null"', "legalize": 0}, "legalizer:relax.add@null"),
+    "evaluators": ("tn_evaluator", "tenon/core/eval.h", {"run": 0}, "evaluator:Entries"),
+    "rules": ("tnk_rule", "tenon/kit/rule.h", {"apply": 0}, "rule:entries.Entries"),
+    "importers": ("tnk_importer", "tenon/kit/importer.h", {"recognize": 0, "import": 0}, "importer:Entries"),
+    "patterns": ("tnk_fusion_pattern", "tenon/kit/pattern.h", {"pattern": '"nn.relu(x)"'}, "pattern:entries.relu"),
+    "externals": ("tnk_external", "tenon/kit/pattern.h", {"compile": 0}, "external:entries"),
+    "tensor_intrins": ("tnk_tensor_intrin", "tenon/kit/tensor_intrin.h", {"text": "intrinsic"}, "tensor_intrin:entries.add"),
+    "meanings": ("tn_meaning", "tenon/core/eval.h", {"text": '"@R.function\\ndef meaning(x: R.Tensor((2,), \\"float32\\")):\\n    return x\\n"'},
                  "meaning:entries.same"),
-    "dialects": ("tnk_dialect", "kit/emit.h", {"kernel": '"void"'}, "dialect:entries_c"),
+    "dialects": ("tnk_dialect", "tenon/kit/emit.h", {"kernel": '"void"'}, "dialect:entries_c"),
 }
 INNER = {  # what an entry points to: of which table, by which member
-    "codegen": ("tnk_codegen", "kit/codegen.h", {"name": '"entries"', "build": 0}, "targets"),
-    "structs": ("tnk_vector_structs", "kit/emit.h", {"type": 0, "make": 0, "lane": 0, "align": 0}, "dialects"),
+    "codegen": ("tnk_codegen", "tenon/kit/codegen.h", {"name": '"entries"', "build": 0}, "targets"),
+    "structs": ("tnk_vector_structs", "tenon/kit/emit.h", {"type": 0, "make": 0, "lane": 0, "align": 0}, "dialects"),
 }
 RUNTIME = {
-    "drivers": ("tnr_driver", "rt/device.h", {m: 0 for m in "count open close describe check_features alloc free copy zero sync module_load "
+    "drivers": ("tnr_driver", "tenon/rt/device.h", {m: 0 for m in "count open close describe check_features alloc free copy zero sync module_load "
                                              "module_free module_kernel launch".split()} | {"formats": "formats"}, "device:Entries"),
-    "packed": ("tnr_packed", "rt/packed.h", {"call": 0}, "packed:Entries"),
-    "loaders": ("tnr_loader", "rt/loader.h", {"open": 0, "call": 0, "close": 0}, "loader:Entries"),
+    "packed": ("tnr_packed", "tenon/rt/packed.h", {"call": 0}, "packed:Entries"),
+    "loaders": ("tnr_loader", "tenon/rt/loader.h", {"open": 0, "call": 0, "close": 0}, "loader:Entries"),
 }
 FREE = {"self", "formats"}  # whatever the plugin wants; code in no format is a device without modules
 
 
 def members(type_, header):
     """Pointers of a structure, and whether the header says what it means that one is NULL."""
-    text = open(os.path.join(SRC, "include/tenon", header)).read()
+    text = open(os.path.join(SRC, "include", header)).read()
     body = re.search(r"(?:typedef )?struct " + type_ + r" \{\n(.*?)\n\}", text, re.S).group(1)
     body = re.sub(r"/\*.*?\*/", lambda c: re.sub(r"[;\n]", " ", c.group(0)), body, flags=re.S)
     out, comment, optional = {}, "", False

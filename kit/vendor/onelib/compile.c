@@ -46,17 +46,17 @@ add_job(void *user, const tnk_composite *c)
 {
     struct jobs *j = user;
     tnk_match m = {0};
-    const tnk_pat *p = NULL;
-    for (uint32_t i = 0; i < ONELIB_N_PATTERNS; i++)
-        if (strcmp(onelib_patterns[i]->base.name, c->name) == 0)
-            p = tnk_pattern_make(j->ctx, onelib_patterns[i]);
+    uint32_t i = 0;
+    while (i < ONELIB_N_PATTERNS && strcmp(onelib_patterns[i]->base.name, c->name) != 0)
+        i++;
+    const tnk_pat *p = i < ONELIB_N_PATTERNS ? tnk_pattern_make(j->ctx, onelib_patterns[i]) : NULL;
     if (!p || !tnk_pat_match(p, tnk_graph_new(j->ctx, TN_NODE(c->func)),
                              tn_as_seq_expr(c->func->body)->body, &m))
         return false;
     int64_t x = operand(j, c, &m, "x"), w = operand(j, c, &m, "w"), b = operand(j, c, &m, "b");
     const tn_node *job =
         tn_dictv(j->ctx, "x", tn_i64(j->ctx, x), "w", tn_i64(j->ctx, w), "b", tn_i64(j->ctx, b),
-                 "relu", tn_bool(j->ctx, strstr(c->name, "relu") != NULL), NULL);
+                 "relu", tn_bool(j->ctx, i == ONELIB_DENSE_BIAS_RELU), NULL);
     j->jobs = tn_list_append(j->ctx, j->jobs, job);
     new_value(j, c->var);
     return x >= 0 && w >= 0;

@@ -6,7 +6,7 @@
 #include "tenon/core/registry.h"
 #include "tenon/kit/pattern.h"
 
-enum { ONELIB_N_PATTERNS = 3 };
+enum { ONELIB_DENSE_BIAS_RELU, ONELIB_DENSE_BIAS, ONELIB_DENSE, ONELIB_N_PATTERNS };
 extern const tnk_fusion_pattern *const onelib_patterns[ONELIB_N_PATTERNS];
 extern const tnk_external onelib_external;
 
