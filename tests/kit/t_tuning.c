@@ -210,7 +210,7 @@ test_a_cut_file_reads(void **state)
         const tnk_tuning_record *got = tnk_tuning_get(t, tnk_tuning_count(t) - 1);
         assert_string_equal(got->target, r.target);
         assert_string_equal(got->function, r.function);
-        assert_string_equal(got->name, "na\"me\\\n?");
+        assert_string_equal(got->name, "na\"me\\\n\xef\xbf\xbd"); /* U+FFFD */
         assert_string_equal(got->key, "cpu.GEMV tile_y=8");
         assert_int_equal(got->threads, 3);
         assert_true(got->seconds > 1.2499e-6 && got->seconds < 1.2501e-6);

@@ -30,7 +30,7 @@ bad = []
 def device_sources():
     """The files of modules called NAME_rt: the device halves."""
     found = set()
-    folders = [step for top in ("backends", "plugins") for step in os.walk(os.path.join(src, top))]
+    folders = [step for top in ("backends", "plugins", "kit/vendor") for step in os.walk(os.path.join(src, top))]
     for dir_, _, files in folders:
         if "local.mk" not in files:
             continue
