@@ -48,7 +48,10 @@ open_session(session *s)
         return false;
     }
     s->registry = tn_registry_new(s->plugins);
-    return s->registry && tn_registry_add(s->registry, &tn_plugin, &err) == TNB_OK;
+    if (s->registry && tn_registry_add(s->registry, &tn_plugin, &err) == TNB_OK)
+        return true;
+    fprintf(stderr, "run_cases: %s\n", err.message);
+    return false;
 }
 
 static void
