@@ -43,7 +43,7 @@ alloc_shape_heap(ARGS)
 {
     int64_t size;
     (void)n;
-    TNB_TRY(tnr_expect_int("vm.builtin.alloc_shape_heap", args, 0, &size, err));
+    TNB_TRY(tnr_want_int("vm.builtin.alloc_shape_heap", args, 0, &size, err));
     TNB_TRY(tnr_tensor_new(tnr_device_host(tnr_vm_runtime(vm)), &size, 1, TNB_I64, ret, err));
     memset(tnr_tensor_data(ret->u.tensor), 0, ret->u.tensor->n_bytes);
     return TNB_OK;
@@ -58,12 +58,13 @@ heap_slots(const char *fn, const tnr_value *args, int i, int64_t **slots, uint64
     *count = 0;
     if (args[i].tag == TNR_NULL)
         return TNB_OK;
-    TNB_TRY(tnr_expect(fn, args, i, TNR_TENSOR, err));
+    TNB_TRY(tnr_want(fn, args, i, TNR_TENSOR, err));
     const tnr_tensor *t = args[i].u.tensor;
-    if (!tnb_dtype_eq(t->dl.dtype, TNB_I64) || !tnr_tensor_data(t) || t->dl.strides ||
-        (uintptr_t)tnr_tensor_data(t) % sizeof **slots || t->storage->flags & TNR_STORAGE_READ_ONLY)
+    void *data = tnr_tensor_data(t);
+    if (!tnb_dtype_eq(t->dl.dtype, TNB_I64) || !data || t->dl.strides ||
+        (uintptr_t)data % sizeof **slots || t->storage->flags & TNR_STORAGE_READ_ONLY)
         return tnb_fail(err, TNB_TYPE, "%s: argument %d is no shape heap", fn, i);
-    *slots = tnr_tensor_data(t);
+    *slots = data;
     *count = t->n_elems;
     return TNB_OK;
 }
@@ -84,8 +85,8 @@ match_one(const char *fn, const tnr_value *pair, int64_t found, int64_t *slots, 
           bool *equal, int64_t *want, tnb_err *err)
 {
     int64_t code, value, *slot;
-    TNB_TRY(tnr_expect_int(fn, pair, 0, &code, err));
-    TNB_TRY(tnr_expect_int(fn, pair, 1, &value, err));
+    TNB_TRY(tnr_want_int(fn, pair, 0, &code, err));
+    TNB_TRY(tnr_want_int(fn, pair, 1, &value, err));
     *equal = true;
     *want = value;
     switch (code) {
@@ -127,12 +128,12 @@ match_shape(ARGS)
         dims = args[0].u.shape->dims;
         ndim = args[0].u.shape->n;
     } else {
-        TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
+        TNB_TRY(tnr_want(fn, args, 0, TNR_TENSOR, err));
         dims = args[0].u.tensor->dl.shape;
         ndim = args[0].u.tensor->dl.ndim;
     }
     TNB_TRY(heap_slots(fn, args, 1, &slots, &count, err));
-    TNB_TRY(tnr_expect_int(fn, args, 2, &rank, err));
+    TNB_TRY(tnr_want_int(fn, args, 2, &rank, err));
     if (rank < 0 || rank > TNB_TNO_MAX_DIMS || n < 3 + 2 * rank)
         return tnb_fail(err, TNB_INVALID, "%s: %d arguments for a rank of %" PRId64, fn, n, rank);
     tnr_value context = n > 3 + 2 * rank ? args[3 + 2 * rank] : tnr_null();
@@ -164,7 +165,7 @@ match_prim_value(ARGS)
     uint64_t count;
     bool equal;
     (void)vm, (void)ret;
-    TNB_TRY(tnr_expect_int(fn, args, 0, &found, err));
+    TNB_TRY(tnr_want_int(fn, args, 0, &found, err));
     TNB_TRY(heap_slots(fn, args, 1, &slots, &count, err));
     TNB_TRY(match_one(fn, args + 2, found, slots, count, &equal, &want, err));
     if (!equal)
@@ -178,8 +179,8 @@ make_one(const char *fn, const tnr_value *pair, int64_t *slots, uint64_t count, 
          tnb_err *err)
 {
     int64_t code, value, *slot;
-    TNB_TRY(tnr_expect_int(fn, pair, 0, &code, err));
-    TNB_TRY(tnr_expect_int(fn, pair, 1, &value, err));
+    TNB_TRY(tnr_want_int(fn, pair, 0, &code, err));
+    TNB_TRY(tnr_want_int(fn, pair, 1, &value, err));
     if (code == 0) {
         *out = value;
         return TNB_OK;
@@ -202,7 +203,7 @@ make_shape(ARGS)
     uint64_t count;
     (void)vm;
     TNB_TRY(heap_slots(fn, args, 0, &slots, &count, err));
-    TNB_TRY(tnr_expect_int(fn, args, 1, &rank, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &rank, err));
     if (rank < 0 || rank > TNB_TNO_MAX_DIMS || n < 2 + 2 * rank)
         return tnb_fail(err, TNB_INVALID, "%s: %d arguments for a rank of %" PRId64, fn, n, rank);
     for (int i = 0; i < rank; i++)
@@ -244,7 +245,7 @@ dtype_arg(const char *fn, const tnr_value *args, int i, tnb_dtype *out, tnb_err 
         *out = args[i].u.dtype;
         return TNB_OK;
     }
-    TNB_TRY(tnr_expect(fn, args, i, TNR_STRING, err));
+    TNB_TRY(tnr_want(fn, args, i, TNR_STRING, err));
     if (args[i].u.string->n && !tnb_dtype_parse(args[i].u.string->s, args[i].u.string->n, out))
         return tnb_fail(err, TNB_INVALID, "%s: '%s' is no dtype", fn, args[i].u.string->s);
     return TNB_OK;
@@ -259,7 +260,7 @@ check_tensor_info(ARGS)
     tnb_dtype dtype;
     (void)vm, (void)ret;
     tnr_value context = args[n - 1];
-    TNB_TRY(tnr_expect_int(fn, args, 1, &ndim, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &ndim, err));
     TNB_TRY(dtype_arg(fn, args, 2, &dtype, err));
     if (args[0].tag != TNR_TENSOR)
         return found_instead(args, context, "a tensor", err);
@@ -282,7 +283,7 @@ check_shape_info(ARGS)
 {
     int64_t ndim;
     (void)vm, (void)ret;
-    TNB_TRY(tnr_expect_int("vm.builtin.check_shape_info", args, 1, &ndim, err));
+    TNB_TRY(tnr_want_int("vm.builtin.check_shape_info", args, 1, &ndim, err));
     if (args[0].tag != TNR_SHAPE)
         return found_instead(args, args[n - 1], "a shape", err);
     if (ndim >= 0 && args[0].u.shape->n != ndim)
@@ -313,7 +314,7 @@ check_tuple_info(ARGS)
 {
     int64_t want;
     (void)vm, (void)ret;
-    TNB_TRY(tnr_expect_int("vm.builtin.check_tuple_info", args, 1, &want, err));
+    TNB_TRY(tnr_want_int("vm.builtin.check_tuple_info", args, 1, &want, err));
     if (args[0].tag != TNR_TUPLE)
         return found_instead(args, args[n - 1], "a tuple", err);
     if (args[0].u.tuple->n != want)
@@ -338,8 +339,8 @@ reshape(ARGS)
 {
     static const char fn[] = "vm.builtin.reshape";
     (void)vm, (void)n;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
-    TNB_TRY(tnr_expect(fn, args, 1, TNR_SHAPE, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_TENSOR, err));
+    TNB_TRY(tnr_want(fn, args, 1, TNR_SHAPE, err));
     const tnr_shape *s = args[1].u.shape;
     return tnr_tensor_reshape(args[0].u.tensor, s->dims, (uint32_t)s->n, ret, err);
 }
@@ -348,7 +349,7 @@ static tnb_status
 shape_of(ARGS)
 {
     (void)vm, (void)n;
-    TNB_TRY(tnr_expect("vm.builtin.shape_of", args, 0, TNR_TENSOR, err));
+    TNB_TRY(tnr_want("vm.builtin.shape_of", args, 0, TNR_TENSOR, err));
     const tnb_dltensor *t = &args[0].u.tensor->dl;
     return tnr_shape_new(t->shape, (uint32_t)t->ndim, ret, err);
 }
@@ -360,7 +361,7 @@ tensor_to_shape(ARGS)
     static const char fn[] = "vm.builtin.tensor_to_shape";
     int64_t raw[TNB_TNO_MAX_DIMS], dims[TNB_TNO_MAX_DIMS];
     (void)vm, (void)n;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_TENSOR, err));
     const tnr_tensor *t = args[0].u.tensor;
     if (t->dl.ndim != 1 || t->n_elems > TNB_TNO_MAX_DIMS || !tnb_dtype_is_int(t->dl.dtype) ||
         t->n_bytes > sizeof raw) {
@@ -402,9 +403,9 @@ checked_shape(ARGS)
     static const char fn[] = "vm.builtin.checked_shape";
     int64_t k;
     (void)vm, (void)n;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_SHAPE, err));
-    TNB_TRY(tnr_expect_int(fn, args, 1, &k, err));
-    TNB_TRY(tnr_expect(fn, args, 2, TNR_STRING, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_SHAPE, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &k, err));
+    TNB_TRY(tnr_want(fn, args, 2, TNR_STRING, err));
     const tnr_shape *s = args[0].u.shape;
     if (k < 0 || s->n < 1 || k >= s->n)
         return tnb_fail(err, TNB_INVALID, "%s: %" PRId64 " entries of %" PRId32, fn, k, s->n);
@@ -442,7 +443,7 @@ copy(ARGS)
 static tnb_status
 ensure_zero_offset(ARGS)
 {
-    TNB_TRY(tnr_expect("vm.builtin.ensure_zero_offset", args, 0, TNR_TENSOR, err));
+    TNB_TRY(tnr_want("vm.builtin.ensure_zero_offset", args, 0, TNR_TENSOR, err));
     if (args[0].u.tensor->dl.byte_offset != 0)
         return copy(vm, args, n, ret, err);
     *ret = args[0];
@@ -465,20 +466,20 @@ create_view(ARGS)
     static const char fn[] = "runtime.TVMTensorCreateView";
     int64_t offset = 0;
     (void)vm;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_TENSOR, err));
     const tnr_tensor *t = args[0].u.tensor;
     tnb_dtype dtype = t->dl.dtype;
     const int64_t *dims = t->dl.shape;
     int32_t ndim = t->dl.ndim;
     if (given(args, n, 1)) {
-        TNB_TRY(tnr_expect(fn, args, 1, TNR_SHAPE, err));
+        TNB_TRY(tnr_want(fn, args, 1, TNR_SHAPE, err));
         dims = args[1].u.shape->dims;
         ndim = args[1].u.shape->n;
     }
     if (given(args, n, 2))
         TNB_TRY(dtype_arg(fn, args, 2, &dtype, err));
     if (given(args, n, 3))
-        TNB_TRY(tnr_expect_int(fn, args, 3, &offset, err));
+        TNB_TRY(tnr_want_int(fn, args, 3, &offset, err));
     if (offset < 0 || !tnr_tensor_is_compact(t))
         return tnb_fail(err, TNB_INVALID, "%s: offset %" PRId64 " of a tensor", fn, offset);
     uint64_t start = t->dl.byte_offset - t->storage->offset;
@@ -499,9 +500,9 @@ to_device(ARGS)
     static const char fn[] = "vm.builtin.to_device";
     int64_t type, id;
     (void)n;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_TENSOR, err));
-    TNB_TRY(tnr_expect_int(fn, args, 1, &type, err));
-    TNB_TRY(tnr_expect_int(fn, args, 2, &id, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_TENSOR, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &type, err));
+    TNB_TRY(tnr_want_int(fn, args, 2, &id, err));
     for (uint32_t i = 0; i < vm->p.head.n_devices; i++)
         if (vm->devices[i]->dl.type == type && vm->devices[i]->dl.id == id)
             return tnr_tensor_to_on(args[0].u.tensor, vm->devices[i], vm->queues[i], ret, err);
@@ -541,7 +542,7 @@ assert_op(ARGS)
     bool holds;
     (void)vm;
     TNB_TRY(tnr_value_truth(args[0], &holds, err));
-    TNB_TRY(tnr_expect("relax.run.assert_op", args, 1, TNR_STRING, err));
+    TNB_TRY(tnr_want("relax.run.assert_op", args, 1, TNR_STRING, err));
     *ret = tnr_null();
     if (holds)
         return TNB_OK;
@@ -563,8 +564,8 @@ tuple_getitem(ARGS)
     static const char fn[] = "vm.builtin.tuple_getitem";
     int64_t i;
     (void)vm, (void)n;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_TUPLE, err));
-    TNB_TRY(tnr_expect_int(fn, args, 1, &i, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_TUPLE, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &i, err));
     if (i < 0 || i >= args[0].u.tuple->n)
         return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i,
                         args[0].u.tuple->n);
@@ -580,8 +581,8 @@ tuple_reset_item(ARGS)
     static const char fn[] = "vm.builtin.tuple_reset_item";
     int64_t i;
     (void)vm, (void)n, (void)ret;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_TUPLE, err));
-    TNB_TRY(tnr_expect_int(fn, args, 1, &i, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_TUPLE, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &i, err));
     if (i < 0 || i >= args[0].u.tuple->n)
         return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i,
                         args[0].u.tuple->n);
@@ -603,7 +604,7 @@ static tnb_status
 make_closure(ARGS)
 {
     static const char fn[] = "vm.builtin.make_closure";
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_CLOSURE, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_CLOSURE, err));
     const tnr_closure *c = args[0].u.closure;
     if (c->n_bound)
         return tnb_fail(err, TNB_UNSUPPORTED, "%s: the function is a closure already", fn);
@@ -614,7 +615,7 @@ make_closure(ARGS)
 static tnb_status
 invoke_closure(ARGS)
 {
-    TNB_TRY(tnr_expect("vm.builtin.invoke_closure", args, 0, TNR_CLOSURE, err));
+    TNB_TRY(tnr_want("vm.builtin.invoke_closure", args, 0, TNR_CLOSURE, err));
     tnr_closure *c = args[0].u.closure;
     uint32_t want = vm->p.functions[c->function].n_params - c->n_bound;
     if (n == 2 && args[1].tag == TNR_TUPLE && (want != 1 || args[1].u.tuple->n == 1))
@@ -629,7 +630,7 @@ call_tir_dyn(ARGS)
     static const char fn[] = "vm.builtin.call_tir_dyn";
     tnr_value all[TNB_TNO_MAX_DIMS * 4];
     uint32_t k = 0;
-    TNB_TRY(tnr_expect(fn, args, 0, TNR_CLOSURE, err));
+    TNB_TRY(tnr_want(fn, args, 0, TNR_CLOSURE, err));
     for (int i = 1; i < n; i++) {
         bool spread = args[i].tag == TNR_SHAPE && i == n - 1;
         uint32_t more = spread ? (uint32_t)args[i].u.shape->n : 1;

@@ -331,6 +331,29 @@ tnr_graphs_free(tnr_vm *vm);
 extern const tnr_packed tnr_builtins[];
 extern const uint32_t tnr_n_builtins;
 
+/* What tnr_expect, tnr_expect_int and tnr_release do where the runtime calls them with what it made: most of the time there is nothing
+ * to tell and nothing to release. */
+static inline tnb_status
+tnr_want(const char *function, const tnr_value *args, int i, uint32_t tag, tnb_err *err)
+{
+    return args[i].tag == tag ? TNB_OK : tnr_expect(function, args, i, tag, err);
+}
+static inline tnb_status
+tnr_want_int(const char *function, const tnr_value *args, int i, int64_t *out, tnb_err *err)
+{
+    bool is = args[i].tag == TNR_INT || args[i].tag == TNR_BOOL;
+    *out = is ? args[i].u.i : 0;
+    return is ? TNB_OK : tnr_expect(function, args, i, TNR_INT, err);
+}
+static inline void
+tnr_drop(tnr_value *v)
+{
+    if (v->tag >= TNR_FIRST_OBJECT)
+        tnr_release(v);
+    else
+        *v = (tnr_value){.tag = TNR_NULL};
+}
+
 /* Truth of a condition; element of a one-element tensor as a number. */
 TNB_MUST_CHECK tnb_status
 tnr_value_truth(tnr_value v, bool *out, tnb_err *err);

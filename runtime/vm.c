@@ -74,7 +74,7 @@ pop_frame(tnr_vm *vm)
 {
     const struct frame *f = &vm->frames[--vm->n_frames];
     while (vm->n_values > f->values)
-        tnr_release(&vm->values[--vm->n_values]);
+        tnr_drop(&vm->values[--vm->n_values]);
     vm->n_scalars = f->scalars;
 }
 
@@ -144,7 +144,7 @@ set(tnr_vm *vm, uint32_t reg, tnr_value v)
     tnr_value *to = &vm->values[top(vm)->values + reg];
     tnr_value old = *to;
     *to = v;
-    tnr_release(&old);
+    tnr_drop(&old);
 }
 
 /* ---- constants ---- */
@@ -429,7 +429,7 @@ alloc_storage(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
                               "the inputs' extents are too large",
                               bytes);
     /* What the register held goes first, so that a loop reuses its memory. */
-    tnr_release(&vm->values[top(vm)->values + in->a]);
+    tnr_drop(&vm->values[top(vm)->values + in->a]);
     TNB_TRY(tnr_storage_new_on(vm->devices[in->c], vm->queues[in->c], (uint64_t)bytes,
                                vm->p.text + vm->p.devices[in->c].scope, &v, err));
     set(vm, in->a, v);
@@ -516,14 +516,14 @@ tail_call(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     }
     if (st == TNB_OK) {
         for (uint32_t i = 0; i < fn->n_values; i++)
-            tnr_release(&vm->values[f->values + i]);
+            tnr_drop(&vm->values[f->values + i]);
         for (uint32_t i = 0; i < n; i++)
             vm->values[f->values + i] = args[i];
         if (fn->n_scalars)
             memset(vm->scalars + f->scalars, 0, fn->n_scalars * sizeof *vm->scalars);
     } else {
         for (uint32_t i = 0; i + 1 < n; i++)
-            tnr_release(&args[i]);
+            tnr_drop(&args[i]);
     }
     if (args != few)
         free(args);
@@ -866,7 +866,7 @@ op_RET : {
     NEXT();
 }
 op_KILL:
-    tnr_release(&vm->values[top(vm)->values + in->a]);
+    tnr_drop(&vm->values[top(vm)->values + in->a]);
     NEXT();
 op_MOVV:
     v = vm->values[top(vm)->values + in->b];
