@@ -59,7 +59,8 @@ struct tn_ctx {
     tn_registry *reg;
     bool own_reg;
     tn_intern strings, nodes, places;
-    TNB_VEC(tnb_place) locs; /* tn_loc - 1 - first_loc indexes it */
+    const tn_type *prims[32]; /* types of scalars, by their dtype: found without the table */
+    TNB_VEC(tnb_place) locs;  /* tn_loc - 1 - first_loc indexes it */
     uint32_t first_loc;
     tn_loc at;
     struct {

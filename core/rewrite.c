@@ -350,7 +350,8 @@ rewrite(tn_rewriter *r, const tn_node *n)
         return n;
     if (s->fresh)
         renew_symbols(r, n);
-    bool memo = !r->in_context && (TN_DEPTH(n) >= MEMO_DEPTH || (n->flags & TN_FLAG_INTERNED)) &&
+    bool memo = !r->in_context &&
+                (TN_DEPTH(n) >= MEMO_DEPTH || ((n->flags & TN_FLAG_INTERNED) && TN_DEPTH(n) > 1)) &&
                 !tn_is_stmt(n);
     if (memo && (hit = tnb_ptrmap_get(&s->memo, n)))
         return hit;

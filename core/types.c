@@ -11,7 +11,15 @@ tn_ty_any(tn_ctx *ctx)
 const tn_type *
 tn_ty_prim_of(tn_ctx *ctx, tnb_dtype d)
 {
-    return TN_MAKE(ctx, TN_KIND_TY_PRIM, ty_prim, NULL, .dtype = d);
+    const tn_type **at = &ctx->prims[(d.code * 7u + d.bits / 8u + d.lanes * 11u) %
+                                     (sizeof ctx->prims / sizeof *ctx->prims)];
+    if (!*at || !tnb_dtype_eq(((const tn_ty_prim *)*at)->dtype, d)) {
+        const tn_type *t = TN_MAKE(ctx, TN_KIND_TY_PRIM, ty_prim, NULL, .dtype = d);
+        if (tn_is_error(t))
+            return t;
+        *at = t;
+    }
+    return *at;
 }
 
 const tn_type *

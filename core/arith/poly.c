@@ -282,7 +282,12 @@ tn_poly_add_const(tn_arith *a, const tn_poly *x, int64_t k)
     int64_t s;
     if (!x || !tnb_add_i64(x->k, k, &s))
         return NULL;
-    return k ? new_poly(a, s, x->t, x->n) : x;
+    if (!k)
+        return x;
+    tn_poly *p = TNB_NEW(a->arena, tn_poly);
+    *p = *x;
+    p->k = s;
+    return p;
 }
 
 static int

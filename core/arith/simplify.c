@@ -372,6 +372,13 @@ min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly 
     const tn_poly *diff = tn_poly_lin(a, 1, x, -1, y);
     if (!diff)
         return NULL;
+    /* what bounds tell comes before proofs, one of which would fail */
+    int64_t lo, hi;
+    tn_poly_bounds(a, diff, &lo, &hi);
+    if (!diff->impure && hi <= 0)
+        return is_min ? x : y;
+    if (!diff->impure && lo >= 0)
+        return is_min ? y : x;
     if (tn_poly_ge0(a, tn_poly_lin(a, -1, diff, 0, diff)))
         return is_min ? x : y;
     if (tn_poly_ge0(a, diff))
@@ -386,11 +393,12 @@ min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly 
             t[n++] = x->t[i];
     }
     int64_t k = x->k == y->k && x->n && y->n ? x->k : 0;
-    if (n || k) {
-        const tn_poly *common = tn_poly_of_terms(a, k, t, n);
-        const tn_poly *inner =
-            min_max(a, kind, d, tn_poly_lin(a, 1, x, -1, common), tn_poly_lin(a, 1, y, -1, common));
-        return inner ? tn_poly_lin(a, 1, common, 1, inner) : NULL;
+    const tn_poly *common = n || k ? tn_poly_of_terms(a, k, t, n) : NULL;
+    if (common) {
+        x = tn_poly_lin(a, 1, x, -1, common);
+        y = tn_poly_lin(a, 1, y, -1, common);
+        if (!x || !y)
+            return NULL;
     }
     if (poly_order(x, y) > 0) {
         const tn_poly *s = x;
@@ -403,12 +411,13 @@ min_max(tn_arith *a, tn_kind kind, tnb_dtype d, const tn_poly *x, const tn_poly 
     const tn_expr *r = NULL;
     if (!product_atom(x) && !product_atom(y))
         r = tn_apply_rules(a->ctx, tn_raw_binary(a->ctx, kind, ex, ey));
-    if (r)
-        return tn_poly_of(a, r);
-    return tn_poly_atom(a, tn_atom_of(a, &(tn_atom){.kind = is_min ? TN_ATOM_MIN : TN_ATOM_MAX,
-                                                    .dtype = d,
-                                                    .p = x,
-                                                    .q = y}));
+    const tn_poly *p =
+        r ? tn_poly_of(a, r)
+          : tn_poly_atom(a, tn_atom_of(a, &(tn_atom){.kind = is_min ? TN_ATOM_MIN : TN_ATOM_MAX,
+                                                     .dtype = d,
+                                                     .p = x,
+                                                     .q = y}));
+    return p && common ? tn_poly_lin(a, 1, common, 1, p) : p;
 }
 
 static const tn_poly *
@@ -610,24 +619,37 @@ static uint32_t
 count_nodes(const tn_expr *e, uint32_t limit)
 {
     uint32_t n = 1;
-    const tn_binary *b = tn_as_binary(e);
-    const tn_cast *c = tn_as_cast(e);
-    const tn_unary *u = tn_as_unary(e);
-    const tn_call *call = tn_as_call(e);
-    const tn_select *s = tn_as_select(e);
-    const tn_buffer_load *l = tn_as_buffer_load(e);
-    const tn_node *few[3] = {b   ? b->a
-                             : c ? c->value
-                             : u ? u->a
-                             : s ? s->cond
-                                 : NULL,
-                             b   ? b->b
-                             : s ? s->a
-                                 : NULL,
-                             s ? s->b : NULL};
+    const tn_node *few[3] = {NULL};
+    tn_list many = {NULL, 0};
+    switch ((int)e->kind) {
+    case TN_KIND_INT_IMM:
+    case TN_KIND_FLOAT_IMM:
+    case TN_KIND_VAR:
+        return 1;
+    case TN_KIND_CAST:
+        few[0] = ((const tn_cast *)e)->value;
+        break;
+    case TN_KIND_SELECT:
+        few[0] = ((const tn_select *)e)->cond;
+        few[1] = ((const tn_select *)e)->a;
+        few[2] = ((const tn_select *)e)->b;
+        break;
+    case TN_KIND_CALL:
+        many = ((const tn_call *)e)->args;
+        break;
+    case TN_KIND_BUFFER_LOAD:
+        many = ((const tn_buffer_load *)e)->indices;
+        break;
+    default:
+        if (tn_is_binary(e)) {
+            few[0] = ((const tn_binary *)e)->a;
+            few[1] = ((const tn_binary *)e)->b;
+        } else if (tn_as_unary(e)) {
+            few[0] = ((const tn_unary *)e)->a;
+        }
+    }
     for (int i = 0; i < 3 && few[i] && n < limit; i++)
         n += count_nodes(few[i], limit - n);
-    tn_list many = call ? call->args : l ? l->indices : (tn_list){NULL, 0};
     for (uint32_t i = 0; i < many.n && n < limit; i++)
         n += count_nodes(many.at[i], limit - n);
     return n;
