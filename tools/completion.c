@@ -24,7 +24,7 @@ static const struct {
     const char *what, *values;
 } shown[] = {{"plugin", "@plugins"}, {"pass", "@passes"},    {"rule", "@rules"},
              {"op", "@ops"},         {"target", "@targets"}, {"pipeline", "@targets"},
-             {"model", "@files"},    {"kernel", "@files"}};
+             {"model", "@files"},    {"kernel", "@files"},   {"placement", "@files"}};
 
 enum { N_KNOWN = sizeof known / sizeof *known, N_SHOWN = sizeof shown / sizeof *shown };
 

@@ -28,6 +28,7 @@ tools_tenon_SOURCES = \
 	tools/session.c \
 	tools/show.c \
 	tools/show_op.c \
+	tools/show_placement.c \
 	tools/show_pages.c \
 	tools/targets.c \
 	tools/tool.h \

@@ -8,7 +8,7 @@
 #include "tenon/kit/rule.h"
 
 static const tnt_option options[] = {
-    {"target", 't', TNT_VALUE, "NAME", "kernel: for this target (default: cpu)"},
+    {"target", 't', TNT_VALUE, "NAME", "kernel, placement: for this target (default: cpu)"},
     {"profile", 0, TNT_VALUE, "NAME", "pipeline, kernel: with the passes of [profile NAME]"},
     {"pass-config", 0, TNT_LIST, "KEY=JSON", "kernel: pass configuration under upstream's keys"},
     {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
@@ -365,11 +365,11 @@ check_effect(const tnt_args *a, const char *what)
 {
     static const struct {
         const char *option, *of; /* the things shown, between blanks */
-    } known[] = {{"target", " kernel pipeline target "},
-                 {"profile", " pipeline kernel "},
-                 {"pass-config", " kernel "},
-                 {"dim", " model kernel "},
-                 {"bind", " model kernel "},
+    } known[] = {{"target", " kernel pipeline placement target "},
+                 {"profile", " pipeline kernel placement "},
+                 {"pass-config", " kernel placement "},
+                 {"dim", " model kernel placement "},
+                 {"bind", " model kernel placement "},
                  {"jobs", " kernel "}};
     char word[64];
     snprintf(word, sizeof word, " %s ", what);
@@ -377,7 +377,8 @@ check_effect(const tnt_args *a, const char *what)
         if (tnt_has(a, known[i].option) && !strstr(known[i].of, word))
             return tnt_usage(a->command, "option '--%s' has no effect on 'show %s'",
                              known[i].option, what);
-    if (tnt_has(a, "target") && a->n_operands > 1 && strcmp(what, "kernel") != 0)
+    if (tnt_has(a, "target") && a->n_operands > 1 && strcmp(what, "kernel") != 0 &&
+        strcmp(what, "placement") != 0)
         return tnt_usage(a->command, "the target is given twice: as '%s' and with -t",
                          a->operands[1]);
     int most = strstr(" config ops passes targets devices settings ", word) ? 1
@@ -394,7 +395,7 @@ run(tnt_session *s, const tnt_args *a)
     const char *what = a->operands[0], *name = a->n_operands > 1 ? a->operands[1] : NULL;
     static const char *const kinds[] = {"config",  "settings", "ops",   "passes", "targets",
                                         "devices", "plugin",   "pass",  "rule",   "op",
-                                        "target",  "pipeline", "model", "kernel"};
+                                        "target",  "pipeline", "model", "kernel", "placement"};
     bool known = false;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(what, kinds[i]) == 0;
@@ -435,14 +436,17 @@ run(tnt_session *s, const tnt_args *a)
         return show_pipeline(s, a, name);
     if (strcmp(what, "model") == 0)
         return show_model(s, a, name);
+    if (strcmp(what, "placement") == 0)
+        return tnt_show_placement(s, a, name);
     return show_kernel(s, a, name, a->n_operands > 2 ? a->operands[2] : NULL);
 }
 
 const tnt_command tnt_command_show = {
     .name = "show",
-    .operands = "plugin|pass|rule|op|target|pipeline|config|model|kernel|ops|passes|targets|"
-                "devices|settings "
-                "[NAME]",
+    .operands =
+        "plugin|pass|rule|op|target|pipeline|config|model|kernel|placement|ops|passes|targets|"
+        "devices|settings "
+        "[NAME]",
     .summary = "show details of a plugin, pass, target, model, kernel or setting",
     .details =
         "What is shown:\n\n"
@@ -456,6 +460,8 @@ const tnt_command tnt_command_show = {
         "  model FILE         inputs, outputs and operators; of a .tno file the variants, what "
         "each\n"
         "                     requires, and whether the constants have their checksum\n"
+        "  placement FILE     what of a model the target's libraries take, what is left to its\n"
+        "                     kernels, and why\n"
         "  kernel FILE [KERNEL]\n"
         "                     the names of a model's kernels, or the source of one",
     .options = options,

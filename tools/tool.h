@@ -183,6 +183,11 @@ typedef struct tnt_legalizer {
 const tnt_legalizer *
 tnt_legalizers(tnt_session *s, const char *target, uint32_t *n);
 
+/* ---- show_placement.c ---- */
+/* What of a model a target's libraries take, what its kernels, and why. */
+int
+tnt_show_placement(tnt_session *s, const tnt_args *a, const char *path);
+
 /* ---- show_pages.c: reference pages, from schemas and the plugins' own lists ---- */
 int
 tnt_show_passes(tnt_session *s);

@@ -282,7 +282,9 @@ match_place(matcher *s, const tnk_pat *p, const tn_expr *e)
     if (!fits(s, p, e, &item))
         return false;
     if (p->kind == PATTERN_EITHER ? !match_either(s, p, e) : !match_value(s, p, item.value)) {
-        if (s->explain && p->kind != PATTERN_EITHER)
+        if (s->explain && s->depth == 1 && !s->deepest)
+            note(s, "");
+        else if (s->explain && s->depth > 1 && p->kind != PATTERN_EITHER)
             note(s, tn_strf(s->ctx, "%sthere is %s, not %s", place(s, p, e), found(item.value),
                             wanted(p)));
         return false;

@@ -161,7 +161,8 @@ typedef struct tnk_fusion_pattern {
 /* The pattern of an entry, read or built. NULL after recording an error: also for an attribute that the operator does not have. */
 TNB_EXPORT const tnk_pat *
 tnk_pattern_make(tn_ctx *ctx, const tnk_fusion_pattern *e);
-/* Why the pattern does not match `e`: what was wanted in the place where most of it had fit, and what is there. NULL: it does match.
+/* Why the pattern does not match `e`: what was wanted in the place where most of it had fit, and what is there; "" where not
+ * even the operator of the whole is the pattern's. NULL: it does match.
  * In scratch. */
 TNB_EXPORT const char *
 tnk_pat_why(const tnk_pat *p, const tnk_graph *g, const tn_expr *e);

@@ -12,6 +12,11 @@ grep -q 'R.matmul(.*v' "$out/log" || fail "a batched product is not left to the 
 grep 'external_mods' "$out/after.py" | grep -q '"constants": \[' || { cp "$out/after.py" "$out/log"; fail "constants are not told of"; }
 "$TENON" diff "$here/model.py" --exec -t cpu $site >"$out/log" 2>&1 || fail "other results"
 grep -q '^1 functions run, [1-9][0-9]* elements compared, .* 0 differ' "$out/log" || fail "nothing was compared"
+"$TENON" show placement "$here/model.py" -t cpu $site >"$out/log" 2>&1 || fail "what goes where is not shown"
+for line in '^library onelib: 5$' '^  *2 relax.matmul' '^kernels of the target: 2 operators$' '1 relax.matmul .*onelib.dense: its check refuses this one' \
+    '^tensor programs: 2$' '1 relax.tanh  *no pattern is for this operator$'; do
+    grep -q "$line" "$out/log" || fail "what goes where: no line '$line'"
+done
 "$TENON" compile "$here/model.py" -t cpu $site -o "$out/model.tno" >"$out/log" 2>&1 || fail "does not compile"
 "$TENON" show model "$out/model.tno" --config onelib.ini >"$out/log" 2>&1
 grep -q onelib "$out/log" || fail "the artifact does not say what it needs"
