@@ -228,7 +228,7 @@ check_allowed(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_sc
         fits(s->allowed, v))
         return true;
     bool each = s->type == TN_ATTR_INTS || s->type == TN_ATTR_FLOATS || s->type == TN_ATTR_STRS;
-    tn_error(ctx, 0, TNB_INVALID, "%s: %s '%s' is %s, wanted %s%s", owner, what, s->name,
+    tn_error(ctx, 0, TNB_INVALID, "%s: %s '%s' is %s, expected %s%s", owner, what, s->name,
              tn_text(ctx, v), tn_allowed_words(ctx, s), each ? " in each entry" : "");
     return false;
 }

@@ -106,7 +106,7 @@ check_region(struct scope *s, const tn_node *n)
 {
     const tn_buffer_region *r = tn_as_buffer_region(n);
     if (!r) {
-        tn_verify_error(s->v, n, "a %s stands where a region is wanted", tn_kinds[n->kind].name);
+        tn_verify_error(s->v, n, "expected a region, found a %s", tn_kinds[n->kind].name);
         return;
     }
     tn_verify_scalar(s->v, r->buffer);
@@ -327,7 +327,7 @@ check(struct scope *s, const tn_node *n)
         check_realize(s, (const tn_block_realize *)n);
         return;
     default:
-        tn_verify_error(v, n, "a %s stands where a statement is wanted", tn_kinds[n->kind].name);
+        tn_verify_error(v, n, "expected a statement, found a %s", tn_kinds[n->kind].name);
     }
 }
 

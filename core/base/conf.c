@@ -79,11 +79,11 @@ type_fits(tnb_conf *c, const tnb_conf_key *k, tnb_conf_value *v, tnb_diags *d)
     switch (k->type) {
     case TNB_CONF_INT:
         if (!tnb_read_i64(v->value, strlen(v->value), &i)) {
-            refuse(d, v, TNB_INVALID, "'%s' is '%s'; a whole number is wanted", v->key, v->value);
+            refuse(d, v, TNB_INVALID, "'%s' is '%s', expected an integer", v->key, v->value);
             return false;
         }
         if ((k->least || k->most) && (i < k->least || i > k->most)) {
-            refuse(d, v, TNB_INVALID, "'%s' is %s; a number from %lld to %lld is wanted", v->key,
+            refuse(d, v, TNB_INVALID, "'%s' is %s, expected a number from %lld to %lld", v->key,
                    v->value, (long long)k->least, (long long)k->most);
             return false;
         }
@@ -91,7 +91,7 @@ type_fits(tnb_conf *c, const tnb_conf_key *k, tnb_conf_value *v, tnb_diags *d)
     case TNB_CONF_BOOL:
         if (tnb_conf_as_bool(v->value, &b))
             return true;
-        refuse(d, v, TNB_INVALID, "'%s' is '%s'; true or false is wanted", v->key, v->value);
+        refuse(d, v, TNB_INVALID, "'%s' is '%s', expected true or false", v->key, v->value);
         return false;
     case TNB_CONF_PATH:
         if (*v->value && *v->value != '/' && v->line)

@@ -56,7 +56,7 @@ tnb_conf_int(const tnb_conf *c, const char *section, const char *name, const cha
     if (!s || tnb_read_i64(s, strlen(s), out))
         return true;
     if (diags && v)
-        tnb_conf_report(v, diags, TNB_INVALID, "'%s' is '%s'; a whole number is wanted", key, s);
+        tnb_conf_report(v, diags, TNB_INVALID, "'%s' is '%s', expected an integer", key, s);
     return false;
 }
 
@@ -70,7 +70,7 @@ tnb_conf_bool(const tnb_conf *c, const char *section, const char *name, const ch
     if (!s || tnb_conf_as_bool(s, out))
         return true;
     if (diags && v)
-        tnb_conf_report(v, diags, TNB_INVALID, "'%s' is '%s'; true or false is wanted", key, s);
+        tnb_conf_report(v, diags, TNB_INVALID, "'%s' is '%s', expected true or false", key, s);
     return false;
 }
 

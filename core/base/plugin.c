@@ -73,7 +73,7 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
     case 2:
         if (read_version(e->value, &c->abi_major, &c->abi_minor))
             return TNB_OK;
-        return tnb_fail(err, TNB_FORMAT, "%s:%u: abi is '%s'; MAJOR.MINOR is wanted", c->manifest,
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: abi is '%s', expected MAJOR.MINOR", c->manifest,
                         e->line, e->value);
     case 3:
         c->kind = strcmp(e->value, "compiler") == 0  ? TNB_PLUGIN_COMPILER
@@ -81,13 +81,13 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
                                                      : (tnb_plugin_kind)0;
         if (c->kind)
             return TNB_OK;
-        return tnb_fail(err, TNB_FORMAT, "%s:%u: kind is '%s'; compiler or runtime is wanted",
+        return tnb_fail(err, TNB_FORMAT, "%s:%u: kind is '%s', expected compiler or runtime",
                         c->manifest, e->line, e->value);
     case 4:
         if (!*e->value || strchr(e->value, '/'))
             return tnb_fail(
                 err, TNB_FORMAT,
-                "%s:%u: module is '%s'; the name of a file beside the manifest is wanted",
+                "%s:%u: module is '%s', expected the name of a file beside the manifest",
                 c->manifest, e->line, e->value);
         c->module = tnb_path_join(p->arena, c->folder, e->value);
         return TNB_OK;
@@ -106,7 +106,7 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
         for (uint32_t i = 0; k == 7 && i < n; i++) {
             const char *colon = strchr(items[i], ':');
             if (!colon || colon == items[i] || !colon[1])
-                return tnb_fail(err, TNB_FORMAT, "%s:%u: provides '%s'; KIND:NAME is wanted",
+                return tnb_fail(err, TNB_FORMAT, "%s:%u: provides '%s', expected KIND:NAME",
                                 c->manifest, e->line, items[i]);
         }
         if (k == 7) {

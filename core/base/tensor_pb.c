@@ -318,7 +318,7 @@ take_values(reader *r, const uint8_t *bytes, size_t n)
         return tnb_fail(r->err, TNB_FORMAT, "a tensor has raw data and a list of values");
     if (!r->has_raw && r->list_field && r->list_field != types[t->onnx_type].list)
         return tnb_fail(r->err, TNB_FORMAT,
-                        "a tensor of type %s has its values in field %u, wanted field %u",
+                        "a tensor of type %s has its values in field %u, expected field %u",
                         types[t->onnx_type].name, r->list_field, types[t->onnx_type].list);
     if (r->has_raw || direct) {
         uint64_t have = r->has_raw ? r->raw_n : r->list_n;

@@ -366,7 +366,7 @@ tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n)
         return NULL;
     if (count > 1) {
         tn_error(ctx, tn_loc_make(ctx, (tnb_place){.file = file}), TNB_INVALID,
-                 "the file holds %u modules, one is wanted ('%s', '%s', ...)", count, m[0].name,
+                 "the file holds %u modules ('%s', '%s', ...), expected one", count, m[0].name,
                  m[1].name);
         return NULL;
     }

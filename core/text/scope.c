@@ -265,8 +265,7 @@ number(reader *r, const ast *e, value v, tnb_dtype d)
     if (tnb_dtype_is_float(d))
         return tn_float_imm_of(r->ctx, d, as_double(v));
     if (v.kind == V_FLOAT) {
-        rd_error(r, e, TNB_TYPE, "%g is not an integer, but %s is wanted", v.f,
-                 tnb_dtype_print(d).s);
+        rd_error(r, e, TNB_TYPE, "%g is not an integer, expected %s", v.f, tnb_dtype_print(d).s);
         return NULL;
     }
     if (d.code == TNB_HANDLE) {

@@ -106,9 +106,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 const tn_pass tnk_pass_hoist_if = {
     .base.size = sizeof(tn_pass),
     .base.name = "HoistIfThenElse",
-    .base.doc =
-        "Moves ifs that do not depend on a loop out of it, and asks before loops whether the "
-        "one in them has turns.",
+    .base.doc = "Moves ifs that do not depend on a loop out of it, and guards loops whose inner "
+                "loop may be "
+                "empty.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -106,11 +106,11 @@ post(tn_rewriter *r, const tn_node *n)
         if (!is_block)
             return tn_for_of(r->ctx, f->var, f->min, f->extent, TN_FOR_SERIAL, NULL, f->annotations,
                              f->body);
-        tn_error(
-            r->ctx, x->store->loc ? x->store->loc : n->loc, TNB_INVALID,
-            "the turns of the loop '%s', bound to %s, overlap and accumulate in '%s', which is "
-            "one for all of them",
-            tn_var_name(f->var), f->thread_tag, b->name);
+        tn_error(r->ctx, x->store->loc ? x->store->loc : n->loc, TNB_INVALID,
+                 "the iterations of the loop '%s', bound to %s, overlap and accumulate in '%s', "
+                 "which is "
+                 "one for all of them",
+                 tn_var_name(f->var), f->thread_tag, b->name);
         tnb_diag_hint(tn_diags(r->ctx), "split without overlap, or accumulate in local memory");
         return tn_error_node(r->ctx);
     }

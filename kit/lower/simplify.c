@@ -74,7 +74,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 const tn_pass tnk_pass_simplify = {
     .base.size = sizeof(tn_pass),
     .base.name = "Simplify",
-    .base.doc = "Simplifies scalar expressions and removes loops of one turn and decided ifs.",
+    .base.doc = "Simplifies scalar expressions and removes loops of one iteration and decided ifs.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

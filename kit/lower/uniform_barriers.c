@@ -252,7 +252,7 @@ loop(flow *w, const tn_for_loop *f, const tn_expr *some)
     if (!turns)
         return refuse(
             w, TN_NODE(f),
-            "a loop whose number of turns differs between threads and has no known bound");
+            "a loop whose number of iterations differs between threads and has no known bound");
     tnb_dtype d = tn_dtype_of(f->var);
     const tn_expr *k = tn_var_dtype(ctx, tn_var_name(f->var), d);
     tnk_stmt_vec out = {0};

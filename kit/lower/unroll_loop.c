@@ -73,7 +73,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 const tn_pass tnk_pass_unroll = {
     .base.size = sizeof(tn_pass),
     .base.name = "UnrollLoop",
-    .base.doc = "Writes out the turns of loops marked unrolled.",
+    .base.doc = "Writes out the iterations of loops marked unrolled.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

@@ -73,9 +73,10 @@ race(const binding *k, const tnk_item *b)
         for (uint32_t r = 0; r < blk->reads.n; r++)
             accumulates |= tn_as_buffer(tn_as_buffer_region(blk->reads.at[r])->buffer) == out;
         if (accumulates && tnk_scope_spans(out->scope, k->tag))
-            return tn_strf(k->s->ctx,
-                           "accumulates in '%s', which is one for all turns, and these overlap",
-                           out->name);
+            return tn_strf(
+                k->s->ctx,
+                "accumulates in '%s', which is one for all iterations, and these overlap",
+                out->name);
     }
     return NULL;
 }
@@ -101,7 +102,7 @@ spread(tnk_item *b, void *user)
         tnk_tuple_reducer several;
         k->bad = b;
         if (kind != TN_ITER_REDUCE)
-            k->why = "carries results from one turn to the next";
+            k->why = "carries results from one iteration to the next";
         else if (!over_threads)
             k->why = "reduces over it, and only threads of one block can join their results";
         else if (!b->block->init)
@@ -121,7 +122,7 @@ spread(tnk_item *b, void *user)
     for (uint32_t w = 0; w < b->block->writes.n; w++)
         if (tnk_sch_is_param(k->s, tn_as_buffer_region(b->block->writes.at[w])->buffer)) {
             k->bad = b;
-            k->why = "does the same in every turn and writes a parameter of the function";
+            k->why = "does the same in every iteration and writes a parameter of the function";
         }
 }
 

@@ -83,8 +83,8 @@ split_value(blockizer *z, uint32_t k, digits *d)
         return true;
     }
     if (iv->iter_kind != TN_ITER_SPATIAL && iv->iter_kind != TN_ITER_REDUCE)
-        return tnk_sch_fail(z->s, z->block, me, "its iterator '%s' depends on the order of turns",
-                            name);
+        return tnk_sch_fail(z->s, z->block, me,
+                            "its iterator '%s' depends on the order of iterations", name);
     if (!tn_linear(z->arith, value, z->vars, z->n, d->coeffs, &rest))
         return tnk_sch_fail(z->s, z->block, me,
                             "the value of iterator '%s' is no sum of multiples of the loops inside",
@@ -253,7 +253,7 @@ tnk_blockize(tnk_sch *s, tnk_item *loop)
             return NULL;
     for (uint32_t j = 0; j < z.n; j++)
         if (!z.used[j] && !tn_is_int_const(z.inner[j]->extent, 1)) {
-            tnk_sch_fail(s, z.inner[j], me, "block '%s' does the same in each of its turns",
+            tnk_sch_fail(s, z.inner[j], me, "block '%s' does the same in each of its iterations",
                          b->name);
             return NULL;
         }

@@ -354,14 +354,14 @@ independent(tnk_item *b, void *user)
         bound |= uses;
         if (uses && !spatial) {
             c->bad = b;
-            c->why = "carries results from one turn to the next";
+            c->why = "carries results from one iteration to the next";
         }
     }
     if (!bound && !tn_uses(b->predicate, c->loop->var)) {
         int64_t n;
         if (!tn_int_value(c->loop->extent, &n) || n != 1) {
             c->bad = b;
-            c->why = "does the same in every turn";
+            c->why = "does the same in every iteration";
         }
     }
 }

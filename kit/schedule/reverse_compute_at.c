@@ -123,9 +123,10 @@ collect(mover *m, const tnk_item *nest)
             }
             for (const tnk_item *p = m->loop; p && p != nest->parent; p = p->parent)
                 if (tnk_loop_reduces(p, all[i])) {
-                    m->why = tn_strf(s->ctx,
-                                     "the result of block '%s' is not complete in a turn of '%s'",
-                                     x->name, tnk_item_name(p));
+                    m->why =
+                        tn_strf(s->ctx,
+                                "the result of block '%s' is not complete in an iteration of '%s'",
+                                x->name, tnk_item_name(p));
                     return false;
                 }
             if (!tnk_block_fills(s, all[i], buffer)) {
@@ -135,8 +136,9 @@ collect(mover *m, const tnk_item *nest)
             }
             tnk_touched t = {.buffer = buffer, .loop = m->loop};
             if (!tnk_touch(s, m->arith, &t, all[i], true) || !gapless(m, all[i], buffer)) {
-                m->why = tn_strf(s->ctx, "what block '%s' writes in a turn is not known exactly",
-                                 x->name);
+                m->why =
+                    tn_strf(s->ctx, "what block '%s' writes in an iteration is not known exactly",
+                            x->name);
                 return false;
             }
             tnk_touched *old = NULL;
@@ -251,7 +253,7 @@ each_load(void *user, const tn_node *n)
         if (!l->values)
             solve(m, load->indices.at[d], t->lo[d], t->hi[d], tn_as_buffer(t->buffer)->shape.at[d]);
         else if (!covered(l, load->indices.at[d], t->lo[d], t->hi[d]))
-            m->why = tn_strf(m->s->ctx, "it reads more of '%s' than a turn makes",
+            m->why = tn_strf(m->s->ctx, "it reads more of '%s' than an iteration makes",
                              tn_as_buffer(t->buffer)->name);
     }
     return m->why ? TN_WALK_STOP : TN_WALK_ON;
@@ -309,7 +311,7 @@ tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop)
             if (reduce && (!tn_prove_eq(m.arith, start, dom->min) ||
                            !tn_prove_eq(m.arith, extent, dom->extent)))
                 return tnk_sch_fail(s, block, me,
-                                    "a turn makes a part only of what it reduces over '%s'",
+                                    "an iteration makes a part only of what it reduces over '%s'",
                                     tn_var_name(iv->var));
             loops[n++] = tnk_move_iter(&move, k, start, extent);
             tnb_ptrmap_set(&map, iv->var, move.values[k]);

@@ -261,8 +261,8 @@ tnk_transform_block_layout(tnk_sch *s, tnk_item *block, const tn_node *map)
     if (!tnk_index_inverse(s, m->result.at, m->result.n, m->vars.at, domains, b->iters.n, outs,
                            inverse, &plain) ||
         !result_extents(s, m, domains, extents))
-        return tnk_sch_fail(s, block, me,
-                            "the map does not take every turn to one of its own, without gaps");
+        return tnk_sch_fail(
+            s, block, me, "the map does not take every iteration to one of its own, without gaps");
     for (uint32_t i = 0; i < m->result.n; i++) {
         int64_t kind = TN_ITER_SPATIAL;
         bool any = false;

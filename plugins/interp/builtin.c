@@ -19,7 +19,7 @@ typedef struct builtin_call {
 static interp_val *
 wrong(const builtin_call *b, uint32_t i, const char *wanted)
 {
-    tn_error(b->vm->ctx, b->c->base.loc, TNB_TYPE, "%s: %s: argument %u is %s, but %s is wanted",
+    tn_error(b->vm->ctx, b->c->base.loc, TNB_TYPE, "%s: %s: argument %u is %s, expected %s",
              b->env->func, b->name, i, interp_describe(b->vm, i < b->n ? b->v[i] : NULL), wanted);
     return NULL;
 }
@@ -85,8 +85,8 @@ match_one(const builtin_call *b, const interp_val *heap, int64_t code, int64_t a
     int64_t want = code == 0 ? arg : code == 3 ? *s : value;
     if (want == value)
         return true;
-    check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "dimension %d is %lld, but %lld is wanted",
-                               dim, (long long)value, (long long)want));
+    check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "dimension %d is %lld, expected %lld", dim,
+                               (long long)value, (long long)want));
     return false;
 }
 
@@ -99,7 +99,7 @@ match_shape(const builtin_call *b)
         return wrong(b, 0, "a tensor or shape");
     int64_t n = b->v[2]->scalar.i;
     if (n != x->ndim)
-        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "rank is %d, but %lld is wanted",
+        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "rank is %d, expected %lld",
                                           x->ndim, (long long)n));
     for (int64_t i = 0; i < n; i++) {
         uint32_t at = 3 + 2 * (uint32_t)i;
@@ -163,13 +163,13 @@ static interp_val *
 check_tensor_info(const builtin_call *b)
 {
     if (!is(b, 0, INTERP_V_TENSOR))
-        return check_failed(b, "a tensor is wanted");
+        return check_failed(b, "expected a tensor");
     if (is(b, 1, INTERP_V_SCALAR) && b->v[1]->scalar.i >= 0 && b->v[1]->scalar.i != b->v[0]->ndim)
-        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "rank is %d, but %lld is wanted",
+        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "rank is %d, expected %lld",
                                           b->v[0]->ndim, (long long)b->v[1]->scalar.i));
     if (is(b, 2, INTERP_V_DTYPE) && !tnb_dtype_is_void(b->v[2]->dtype) &&
         !tnb_dtype_eq(b->v[2]->dtype, b->v[0]->dtype))
-        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "dtype is %s, but %s is wanted",
+        return check_failed(b, tnb_printf(tn_scratch(b->vm->ctx), "dtype is %s, expected %s",
                                           tnb_dtype_print(b->v[0]->dtype).s,
                                           tnb_dtype_print(b->v[2]->dtype).s));
     return done(b);
@@ -179,7 +179,7 @@ static interp_val *
 check_shape_info(const builtin_call *b)
 {
     if (!is(b, 0, INTERP_V_SHAPE))
-        return check_failed(b, "a shape is wanted");
+        return check_failed(b, "expected a shape");
     if (is(b, 1, INTERP_V_SCALAR) && b->v[1]->scalar.i >= 0 && b->v[1]->scalar.i != b->v[0]->ndim)
         return check_failed(b, "the shape has another rank");
     return done(b);
@@ -188,7 +188,7 @@ check_shape_info(const builtin_call *b)
 static interp_val *
 check_prim_value_info(const builtin_call *b)
 {
-    return is(b, 0, INTERP_V_SCALAR) ? done(b) : check_failed(b, "a scalar is wanted");
+    return is(b, 0, INTERP_V_SCALAR) ? done(b) : check_failed(b, "expected a scalar");
 }
 
 static interp_val *
@@ -196,14 +196,14 @@ check_tuple_info(const builtin_call *b)
 {
     bool ok = is(b, 0, INTERP_V_TUPLE) && is(b, 1, INTERP_V_SCALAR) &&
               b->v[1]->scalar.i == (int64_t)b->v[0]->n;
-    return ok ? done(b) : check_failed(b, "a tuple of another length is wanted");
+    return ok ? done(b) : check_failed(b, "expected a tuple of another length");
 }
 
 static interp_val *
 check_func_info(const builtin_call *b)
 {
     bool ok = is(b, 0, INTERP_V_FUNC) || is(b, 0, INTERP_V_EXTERN);
-    return ok ? done(b) : check_failed(b, "a function is wanted");
+    return ok ? done(b) : check_failed(b, "expected a function");
 }
 
 /* ---- tensors and shapes ---- */
@@ -514,7 +514,7 @@ call_into(builtin_call *b, const tn_module *m, const tn_node *f, uint32_t n_para
         return NULL;
     bool many = r->kind == INTERP_V_TUPLE, ok = (many ? r->n : 1) == n_out;
     if (!ok)
-        tn_error(vm->ctx, b->c->base.loc, TNB_TYPE, "%s: %s gives %u results, but %u are wanted",
+        tn_error(vm->ctx, b->c->base.loc, TNB_TYPE, "%s: %s gives %u results, expected %u",
                  b->env->func, b->name, many ? r->n : 1, n_out);
     for (uint32_t i = 0; ok && i < n_out; i++)
         ok = interp_copy_into(vm, b->env, b->c, outs[i], many ? r->items[i] : r);

@@ -904,6 +904,6 @@ int32_t
 compile_scalar(compiler *c, const tn_expr *e)
 {
     if (e && tn_dtype_of(e).lanes > 1)
-        compile_fail(c, e, "a vector where one value is wanted");
+        compile_fail(c, e, "expected a scalar, found a vector");
     return compile_expr(c, e).reg;
 }

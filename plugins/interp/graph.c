@@ -123,7 +123,7 @@ static bool
 mismatch(interp *vm, interp_env *env, const char *what, const interp_val *v, tn_loc loc,
          const char *wanted)
 {
-    tn_error(vm->ctx, loc, TNB_TYPE, "%s: '%s' is %s, but %s is wanted", env->func, what,
+    tn_error(vm->ctx, loc, TNB_TYPE, "%s: '%s' is %s, expected %s", env->func, what,
              interp_describe(vm, v), wanted);
     return false;
 }
@@ -150,8 +150,8 @@ match_dims(interp *vm, interp_env *env, tn_list want, const interp_val *v, const
             return false;
         if (d != v->shape[i]) {
             tn_error(vm->ctx, loc, TNB_SHAPE,
-                     "%s: '%s' has extent %lld in dimension %u, but %lld is wanted", env->func,
-                     what, (long long)v->shape[i], i, (long long)d);
+                     "%s: '%s' has extent %lld in dimension %u, expected %lld", env->func, what,
+                     (long long)v->shape[i], i, (long long)d);
             return false;
         }
     }
@@ -280,8 +280,7 @@ interp_call_prim(interp *vm, const char *name, const tn_prim_func *f, interp_val
                 a[at++].scalar.i = v->shape[k];
             }
         } else {
-            tn_error(vm->ctx, loc, TNB_TYPE,
-                     "%s: argument %u is %s, but a tensor or scalar is wanted",
+            tn_error(vm->ctx, loc, TNB_TYPE, "%s: argument %u is %s, expected a tensor or scalar",
                      name ? name : "tensor program", i, interp_describe(vm, v));
             ok = false;
         }

@@ -14,7 +14,7 @@ bind_arg(interp *vm, interp_frame *f, const interp_code *code, uint32_t i, const
     if (!a->mem) {
         tnb_dtype want = tn_dtype_of(p->params.at[i]);
         if (b || want.code == TNB_HANDLE) {
-            tn_error(vm->ctx, loc, TNB_TYPE, "%s: argument %u is a scalar, but a tensor is wanted",
+            tn_error(vm->ctx, loc, TNB_TYPE, "%s: argument %u is a scalar, expected a tensor",
                      code->name, i);
             return false;
         }

@@ -17,7 +17,7 @@ typedef struct op_call {
 static interp_val *
 wrong(op_call *o, uint32_t i, const char *wanted)
 {
-    tn_error(o->vm->ctx, o->c->base.loc, TNB_TYPE, "%s: %s: argument %u is %s, but %s is wanted",
+    tn_error(o->vm->ctx, o->c->base.loc, TNB_TYPE, "%s: %s: argument %u is %s, expected %s",
              o->env->func, tn_call_op_of(o->c)->base.name, i,
              interp_describe(o->vm, i < o->n ? o->v[i] : NULL), wanted);
     return NULL;

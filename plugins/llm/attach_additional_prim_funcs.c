@@ -115,10 +115,11 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             return NULL;
     }
     if (none ? n : !files && !named) {
-        tn_error(pc->ctx, 0, TNB_TYPE,
-                 "AttachAdditionalPrimFuncs: functions is %s, but a list of files or a dictionary "
-                 "from names to FILE:FUNCTION is wanted",
-                 tn_text(pc->ctx, given));
+        tn_error(
+            pc->ctx, 0, TNB_TYPE,
+            "AttachAdditionalPrimFuncs: functions is %s, expected a list of files or a dictionary "
+            "from names to FILE:FUNCTION",
+            tn_text(pc->ctx, given));
         return NULL;
     }
     return a.names.n ? tn_module_set_all(pc->ctx, m, a.names.at, a.funcs.at, a.names.n) : m;

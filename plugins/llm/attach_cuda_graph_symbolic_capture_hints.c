@@ -29,18 +29,20 @@ check(tn_ctx *ctx, const tn_node *hints)
 {
     const tn_dict *d = tn_as_dict(hints);
     if (!d)
-        tn_error(ctx, 0, TNB_TYPE,
-                 "AttachCUDAGraphSymbolicCaptureHints: hints is %s, but a dictionary from names of "
-                 "functions to lists of symbolic variables is wanted",
-                 tn_text(ctx, hints));
+        tn_error(
+            ctx, 0, TNB_TYPE,
+            "AttachCUDAGraphSymbolicCaptureHints: hints is %s, expected a dictionary from names of "
+            "functions to lists of symbolic variables",
+            tn_text(ctx, hints));
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const tn_pair *p = (const tn_pair *)d->items.at[i];
         if (is_names(p->value))
             continue;
-        tn_error(ctx, 0, TNB_TYPE,
-                 "AttachCUDAGraphSymbolicCaptureHints: the hint of '%s' is %s, but a list of names "
-                 "of symbolic variables is wanted",
-                 p->key, tn_text(ctx, p->value));
+        tn_error(
+            ctx, 0, TNB_TYPE,
+            "AttachCUDAGraphSymbolicCaptureHints: the hint of '%s' is %s, expected a list of names "
+            "of symbolic variables",
+            p->key, tn_text(ctx, p->value));
         return false;
     }
     return d != NULL;

@@ -43,7 +43,7 @@ write_factor(tn_ctx *ctx, const tn_module *m)
     if (metadata && !tn_is(metadata, TN_KIND_DICT)) {
         tn_error(ctx, metadata->loc, TNB_TYPE,
                  "AttachSequenceLengthPaddingFactor: the module's attribute 'metadata' is %s, but "
-                 "a dictionary is wanted",
+                 "expected a dictionary",
                  tn_text(ctx, metadata));
         return NULL;
     }

@@ -20,10 +20,11 @@ positive(tn_ctx *ctx, const tn_node *bounds)
     const tn_dict *d = tn_as_dict(bounds);
     const tn_node *kept = tn_dict_of(ctx, NULL, NULL, 0);
     if (!d)
-        return tn_error(ctx, 0, TNB_TYPE,
-                        "AttachVariableBounds: variable_bounds is %s, but a dictionary from names "
-                        "of symbolic variables to integers is wanted",
-                        tn_text(ctx, bounds));
+        return tn_error(
+            ctx, 0, TNB_TYPE,
+            "AttachVariableBounds: variable_bounds is %s, expected a dictionary from names "
+            "of symbolic variables to integers",
+            tn_text(ctx, bounds));
     for (uint32_t i = 0; i < d->items.n; i++) {
         const tn_pair *p = (const tn_pair *)d->items.at[i];
         int64_t v;

@@ -107,7 +107,7 @@ check_signature(pipeline *p)
     }
     if (!tn_is(p->packed->type, TN_KIND_TY_TUPLE) && !tn_is(p->packed->type, TN_KIND_TY_ANY)) {
         tn_error(p->ctx, p->packed->loc ? p->packed->loc : f->base.loc, TNB_TYPE,
-                 "packed_params of '%s' is %s, but a tuple of weights is wanted", p->name,
+                 "packed_params of '%s' is %s, expected a tuple of weights", p->name,
                  tn_text(p->ctx, p->packed->type));
         return false;
     }

@@ -115,7 +115,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
             continue;
         if (!tn_int_value(wanted, &n) || n < 1 || n > INT32_MAX) {
             tn_error(pc->ctx, f->base.loc, TNB_INVALID,
-                     "'%s': pipeline_parallel_stages is %s, but a number from 1 is wanted",
+                     "'%s': pipeline_parallel_stages is %s, expected a number from 1",
                      tn_module_name(m, i), tn_text(pc->ctx, wanted));
             return NULL;
         }

@@ -64,7 +64,7 @@ read_heads(onnx_node *n, attention *a)
         if (onnx_rank(n, a->x[i]) != rank || (rank != 3 && rank != 4))
             return n->failed ? false
                              : onnx_fail(n, TNB_SHAPE,
-                                         "the %s has type %s, wanted rank 3 or 4 as the query",
+                                         "the %s has type %s, expected rank 3 or 4 as the query",
                                          names[i], onnx_type_text(n->imp, a->x[i]->type));
         if (a->three && heads[i] < 1)
             return onnx_fail(n, TNB_INVALID,
@@ -171,7 +171,7 @@ mask_bias(onnx_node *n, attention *a)
     int64_t rank = onnx_rank(n, m), keys;
     if (rank < 1 || rank > 4) {
         if (!n->failed)
-            onnx_fail(n, TNB_SHAPE, "the mask has rank %" PRId64 ", wanted 1 to 4", rank);
+            onnx_fail(n, TNB_SHAPE, "the mask has rank %" PRId64 ", expected 1 to 4", rank);
         return tn_error_node(n->ctx);
     }
     a->guard = true;
@@ -310,7 +310,7 @@ scores_of(onnx_node *n, const attention *a)
         scale = 1 / sqrt((double)size);
     }
     if (scale < 0) {
-        onnx_fail(n, TNB_INVALID, "attribute 'scale' is %g, wanted a number that has a root",
+        onnx_fail(n, TNB_INVALID, "attribute 'scale' is %g, expected a number that has a root",
                   scale);
         return tn_error_node(n->ctx);
     }
@@ -353,7 +353,7 @@ import_attention(onnx_node *n)
         return false;
     if (mode < 0 || mode > 3)
         return onnx_fail(n, TNB_INVALID,
-                         "attribute 'qk_matmul_output_mode' is %" PRId64 ", wanted 0 to 3", mode);
+                         "attribute 'qk_matmul_output_mode' is %" PRId64 ", expected 0 to 3", mode);
     stage[0] = stage[1] = scores_of(n, &a);
     const tn_expr *own = bias && a.q_heads != a.kv_heads ? grouped_bias(n, &a, bias) : bias;
     bool apart = bias && !own; /* then it meets scores by heads */
@@ -435,7 +435,7 @@ import_rotary(onnx_node *n)
     if (rank < 0 || !onnx_dims(n, x, &in))
         return false;
     if (rank != 3 && rank != 4)
-        return onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or 4", rank);
+        return onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", expected 3 or 4", rank);
     if (rank == 3) { /* [batch, positions, heads, size] */
         if (!tn_int_value(in.at[2], &size))
             return onnx_unknown(n, "the size of a head has");
@@ -463,7 +463,7 @@ import_rotary(onnx_node *n)
                 return false;
             if (!rows.n)
                 return onnx_fail(n, TNB_SHAPE,
-                                 "the %s are a scalar, wanted a row for each position",
+                                 "the %s are a scalar, expected a row for each position",
                                  i ? "sines" : "cosines");
             angle[i] = onnx_take(n, angle[i],
                                  onnx_in_range(n, onnx_in(n, 3), rows.at[0], "position_ids"), 0);
@@ -471,7 +471,7 @@ import_rotary(onnx_node *n)
         int64_t have = n->failed ? -1 : onnx_dim(angle[i], onnx_rank(n, angle[i]) - 1);
         if (!n->failed && (onnx_rank(n, angle[i]) != 3 || (have >= 0 && have != width / 2)))
             return onnx_fail(n, TNB_SHAPE,
-                             "the %s have type %s, wanted %" PRId64
+                             "the %s have type %s, expected %" PRId64
                              " entries for each batch and position",
                              i ? "sines" : "cosines", onnx_type_text(n->imp, angle[i]->type),
                              width / 2);
@@ -515,7 +515,7 @@ modified(onnx_node *n, const char *name, const tn_expr *x)
     for (uint32_t i = 0; i < before.n && same; i++)
         same = tn_prove_equal(n->ctx, before.at[i], after.at[i]);
     if (!same)
-        onnx_fail(n, TNB_SHAPE, "the sub-graph '%s' makes a value of type %s, wanted %s", name,
+        onnx_fail(n, TNB_SHAPE, "the sub-graph '%s' makes a value of type %s, expected %s", name,
                   onnx_type_text(n->imp, y->type), onnx_type_text(n->imp, x->type));
     return n->failed ? tn_error_node(n->ctx) : y;
 }
@@ -530,7 +530,7 @@ import_flex_attention(onnx_node *n)
         x[i] = onnx_in(n, i);
         if (onnx_rank(n, x[i]) != 4)
             return n->failed ? false
-                             : onnx_fail(n, TNB_SHAPE, "input %u has type %s, wanted rank 4", i,
+                             : onnx_fail(n, TNB_SHAPE, "input %u has type %s, expected rank 4", i,
                                          onnx_type_text(n->imp, x[i]->type));
         if (!onnx_dims(n, x[i], &d[i]))
             return false;

@@ -93,7 +93,7 @@ typed(onnx_node *n, const char *name, int want)
     bool there = (want != AT(TENSOR) || a->t) && (want != AT(GRAPH) || a->g);
     if ((have == want || empty_list) && there)
         return a;
-    onnx_fail(n, TNB_TYPE, "attribute '%s' is %s, wanted %s", name,
+    onnx_fail(n, TNB_TYPE, "attribute '%s' is %s, expected %s", name,
               have == want ? "empty" : type_name(have), type_name(want));
     return NULL;
 }
@@ -184,7 +184,7 @@ onnx_attr_choice(onnx_node *n, const char *name, const char *otherwise, const ch
         }
         tnb_buf_printf(&all, "%s%s", i ? ", " : "", choices[i]);
     }
-    onnx_fail(n, TNB_INVALID, "attribute '%s' is '%s', wanted one of %s", name, s,
+    onnx_fail(n, TNB_INVALID, "attribute '%s' is '%s', expected one of %s", name, s,
               all.s ? all.s : "none");
     tnb_buf_free(&all);
     return -1;

@@ -91,7 +91,7 @@ read_condition(open_if *o)
     }
     const tn_expr *given = onnx_reshape(n, onnx_in(n, 0), NULL, 0);
     if (!n->failed && !tnb_dtype_is_bool(onnx_dtype(given)))
-        return onnx_fail(n, TNB_TYPE, "the condition has the type %s, wanted bool",
+        return onnx_fail(n, TNB_TYPE, "the condition has the type %s, expected bool",
                          onnx_type_text(n->imp, given->type));
     o->cond = tn_var_new(ctx, "condition", tn_ty_tensor_dims(ctx, (tn_list){0}, TNB_B8));
     o->params = tn_listv(ctx, o->cond, NULL);
@@ -266,7 +266,7 @@ import_if(onnx_node *n)
     for (int k = 0; k < 2; k++)
         if (g[k]->n_output < n->n_out || g[k]->n_input)
             return onnx_fail(n, TNB_INVALID,
-                             "the %s branch has %zu inputs and %zu outputs, wanted none and %u",
+                             "the %s branch has %zu inputs and %zu outputs, expected none and %u",
                              k ? "else" : "then", g[k]->n_input, g[k]->n_output, n->n_out);
     if (!onnx_known(n, 0) || n->in[0]->n_elems != 1 || !tn_int_value(n->in[0]->elems[0], &cond))
         return import_open_if(n, g);
@@ -463,14 +463,16 @@ turns_of(onnx_node *n)
         return NULL;
     if (!onnx_known(n, 0) && !onnx_read(n, 0)) {
         if (!n->failed)
-            onnx_fail(n, TNB_TYPE, "the number of turns has the type %s, wanted int64 without axes",
+            onnx_fail(n, TNB_TYPE,
+                      "the number of iterations has the type %s, expected int64 without axes",
                       onnx_type_text(n->imp, onnx_in(n, 0)->type));
         return NULL;
     }
     if (n->in[0]->n_elems == 1 && !tnb_dtype_is_float(n->in[0]->dtype))
         return onnx_simplify(n, tn_max(ctx, tn_cast_to(ctx, TNB_I64, n->in[0]->elems[0]),
                                        tn_i64(ctx, 0)));
-    onnx_fail(n, TNB_SHAPE, "the number of turns has %u entries of dtype %s, wanted one int64",
+    onnx_fail(n, TNB_SHAPE,
+              "the number of iterations has %u entries of dtype %s, expected one int64",
               n->in[0]->n_elems, tnb_dtype_print(n->in[0]->dtype).s);
     return NULL;
 }
@@ -526,12 +528,13 @@ demand_turn(onnx_node *n, const tn_expr **count)
     }
     if (!ok)
         return true;
-    onnx_demand d = {ok, NULL, 0,
-                     "the loop makes no turn, and the program was compiled for what a turn makes "
-                     "of its carried values"};
+    onnx_demand d = {
+        ok, NULL, 0,
+        "the loop has no iteration, and the program was compiled for what an iteration makes "
+        "of its carried values"};
     tnb_report(tn_diags(ctx), TNB_WARNING, TNB_UNSUPPORTED,
                (tnb_place){.file = n->imp->model->file, .node = n->text},
-               "the program stops where the loop makes no turn: the first one gives its carried "
+               "the program stops where the loop has no iteration: the first one gives its carried "
                "values other ranks");
     const tn_expr **bound = *count && !tn_int_value(*count, &v) ? count : &cond;
     if (!*bound) /* a number below 1 */
@@ -810,10 +813,9 @@ kept_state(onnx_node *n, onnx_value *was, onnx_value *now, uint32_t index)
     if (n->failed || !from->type || !tn_type_dims(from->type, &dims) ||
         !tn_type_dims(to->type, &(tn_list){0}))
         return now;
-    const tn_expr *kept =
-        onnx_fix_extents(n, to, dims,
-                         tn_strf(n->ctx, "state %u after a turn, which has to keep its extents,",
-                                 index));
+    const tn_expr *kept = onnx_fix_extents(
+        n, to, dims,
+        tn_strf(n->ctx, "state %u after an iteration, which has to keep its extents,", index));
     return kept == to || n->failed ? now : tensor_value(n, kept);
 }
 
@@ -864,7 +866,7 @@ scan_list(onnx_node *n, const char *name, int64_t *out, uint32_t want)
 {
     int have = onnx_attr_ints(n, name, out, 64);
     if (have >= 0 && (uint32_t)have != want)
-        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %u", name, have,
+        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, expected %u", name, have,
                          want);
     return !n->failed;
 }
@@ -888,7 +890,7 @@ read_scan(onnx_node *n, scan *s, uint32_t first)
         s->body->n_input != s->states + s->inputs)
         return onnx_fail(
             n, TNB_INVALID,
-            "the body has %zu inputs and %zu outputs, wanted %u inputs and at least %u outputs",
+            "the body has %zu inputs and %zu outputs, expected %u inputs and at least %u outputs",
             s->body->n_input, s->body->n_output, s->states + s->inputs, s->states);
     s->outputs = (uint32_t)s->body->n_output - s->states;
     return scan_list(n, n->version < 9 ? "directions" : "scan_input_directions", s->in_dirs,
@@ -908,8 +910,8 @@ scan_steps(onnx_node *n, scan *s, const tn_expr **x)
         if (!onnx_dims(n, x[i], &dims))
             return false;
         if (s->in_axes[i] >= (int64_t)dims.n)
-            return onnx_fail(n, TNB_SHAPE, "scan input %u has rank %u, wanted an axis %" PRId64, i,
-                             dims.n, s->in_axes[i]);
+            return onnx_fail(n, TNB_SHAPE, "scan input %u has rank %u, expected an axis %" PRId64,
+                             i, dims.n, s->in_axes[i]);
         const tn_expr *d = dims.at[s->in_axes[i]];
         if (i == 0 || !tn_is(s->count, TN_KIND_INT_IMM))
             s->count = i == 0 || tn_is(d, TN_KIND_INT_IMM) ? d : s->count;

@@ -37,13 +37,14 @@ window_ints(onnx_node *n, const char *name, int64_t *out, int want, int64_t othe
     if (n->failed)
         return false;
     if (have >= 0 && have != want)
-        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %d", name, have,
+        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, expected %d", name, have,
                          want);
     for (int i = 0; i < want; i++) {
         out[i] = have < 0 ? otherwise : v[i];
         if (out[i] < least || out[i] > INT32_MAX)
             return onnx_fail(n, TNB_INVALID,
-                             "entry %d of attribute '%s' is %" PRId64 ", wanted %" PRId64 " to %d",
+                             "entry %d of attribute '%s' is %" PRId64 ", expected %" PRId64
+                             " to %d",
                              i, name, out[i], least, INT32_MAX);
     }
     return true;
@@ -127,7 +128,8 @@ spatial_rank(onnx_node *n, const tn_expr *x, window *w)
     if (r < 0)
         return false;
     if (r < 3 || r > 2 + MAX_SPATIAL)
-        return onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", wanted 3, 4 or 5", r);
+        return onnx_fail(n, TNB_UNSUPPORTED, "the input has rank %" PRId64 ", expected 3, 4 or 5",
+                         r);
     w->rank = (int)r - 2;
     return true;
 }
@@ -147,7 +149,7 @@ add_bias(onnx_node *n, const tn_expr *y, const tn_expr *bias, int spatial)
     if (!onnx_dims(n, bias, &have) || !onnx_dims(n, y, &of))
         return tn_error_node(n->ctx);
     if (have.n != 1) {
-        onnx_fail(n, TNB_SHAPE, "the bias has rank %u, wanted 1", have.n);
+        onnx_fail(n, TNB_SHAPE, "the bias has rank %u, expected 1", have.n);
         return tn_error_node(n->ctx);
     }
     have = tn_listv(n->ctx, of.at[1], NULL); /* not one for all channels */
@@ -183,11 +185,11 @@ kernel_of(onnx_node *n, const tn_expr **w, window *win)
         else if (win->kernel[i] < 0 && needed)
             return onnx_unknown(n, tn_strf(n->ctx, "extent %d of the weight has", 2 + i));
         else if (win->kernel[i] == 0)
-            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is 0, wanted 1 or more",
+            return onnx_fail(n, TNB_UNSUPPORTED, "extent %d of the weight is 0, expected 1 or more",
                              2 + i);
         else if (win->kernel[i] > INT32_MAX)
             return onnx_fail(n, TNB_BOUNDS,
-                             "extent %d of the weight is %" PRId64 ", wanted at most %d", 2 + i,
+                             "extent %d of the weight is %" PRId64 ", expected at most %d", 2 + i,
                              win->kernel[i], INT32_MAX);
         else if (stated && given[i] != win->kernel[i])
             return onnx_fail(n, TNB_SHAPE,
@@ -204,7 +206,7 @@ check_groups(onnx_node *n, const tn_expr *x, const tn_expr *w, const char *weigh
 {
     int64_t c = onnx_dim(x, 1), o = onnx_dim(w, 0), per = onnx_dim(w, 1);
     if (group < 1)
-        return onnx_fail(n, TNB_INVALID, "attribute 'group' is %" PRId64 ", wanted 1 or more",
+        return onnx_fail(n, TNB_INVALID, "attribute 'group' is %" PRId64 ", expected 1 or more",
                          group);
     if (c >= 0 && c % group)
         onnx_fail(n, TNB_SHAPE,
@@ -311,7 +313,7 @@ import_conv_transpose(onnx_node *n)
         memset(win.pads, 0, sizeof win.pads);
     int given = onnx_attr_ints(n, "output_shape", want, MAX_SPATIAL + 2);
     if (given >= 0 && given != win.rank && given != win.rank + 2)
-        return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, wanted %d",
+        return onnx_fail(n, TNB_INVALID, "attribute 'output_shape' has %d entries, expected %d",
                          given, win.rank);
     bool same = mode == PAD_SAME_UPPER || mode == PAD_SAME_LOWER;
     if ((given >= 0 || same) &&
@@ -501,7 +503,7 @@ spatial_axes(onnx_node *n, const tn_expr *x, int64_t *axes)
 {
     int64_t r = onnx_rank(n, x);
     if (r >= 0 && r < 3)
-        onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 3 or more", r);
+        onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", expected 3 or more", r);
     for (int64_t i = 2; i < r && i < ONNX_MAX_DIMS; i++)
         axes[i - 2] = i;
     return r > 2 ? (uint32_t)r - 2 : 0;
@@ -576,7 +578,7 @@ import_max_unpool(onnx_node *n)
         if (!onnx_elems(n, 2, "the output's shape", &out, &count))
             return false;
         if (count != (uint32_t)w.rank + 2)
-            return onnx_fail(n, TNB_SHAPE, "the output's shape has %u entries, wanted %d", count,
+            return onnx_fail(n, TNB_SHAPE, "the output's shape has %u entries, expected %d", count,
                              w.rank + 2);
         for (uint32_t i = 0; i < count; i++)
             more[i] = onnx_simplify(n, tn_sub(ctx, out[i], dims[i]));

@@ -98,7 +98,7 @@ import_max_roi_pool(onnx_node *n)
     if (onnx_rank(n, rois) != 2 || onnx_rank(n, x) < 1 ||
         (onnx_dim(rois, 1) >= 0 && onnx_dim(rois, 1) != 5))
         return n->failed ? false
-                         : onnx_fail(n, TNB_SHAPE, "the regions have type %s, wanted rows of 5",
+                         : onnx_fail(n, TNB_SHAPE, "the regions have type %s, expected rows of 5",
                                      onnx_type_text(n->imp, rois->type));
     if (!onnx_dims(n, rois, &dims))
         return false;

@@ -35,7 +35,7 @@ binary(onnx_node *n, const char *op)
     if (n->failed || tn_is_error(a) || tn_is_error(b))
         return false;
     if (!tnb_dtype_eq(onnx_dtype(a), onnx_dtype(b)))
-        return onnx_fail(n, TNB_TYPE, "the operands have dtypes %s and %s, wanted the same",
+        return onnx_fail(n, TNB_TYPE, "the operands have dtypes %s and %s, expected the same",
                          tnb_dtype_print(onnx_dtype(a)).s, tnb_dtype_print(onnx_dtype(b)).s);
     return onnx_ret(n, onnx_bin(n, op, a, align_old(n, a, b)));
 }

@@ -107,7 +107,7 @@ onnx_static_dims(onnx_node *n, const tn_expr *x, int64_t *out, const char *what)
         return -1;
     for (uint32_t i = 0; i < dims.n && i < ONNX_MAX_DIMS; i++)
         if (!tn_int_value(dims.at[i], &out[i])) {
-            onnx_fail(n, TNB_UNSUPPORTED, "extent %u of %s is %s, wanted a number", i, what,
+            onnx_fail(n, TNB_UNSUPPORTED, "extent %u of %s is %s, expected a number", i, what,
                       onnx_dim_text(n->imp, dims.at[i]));
             onnx_hint_dims(n);
             return -1;

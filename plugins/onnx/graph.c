@@ -281,14 +281,14 @@ counts_ok(onnx_node *n)
 {
     const onnx_op *r = n->row;
     if ((int)n->n_in < r->min_in || (r->max_in >= 0 && (int)n->n_in > r->max_in))
-        return onnx_fail(n, TNB_INVALID, "the node has %u inputs, wanted %d%s", n->n_in,
+        return onnx_fail(n, TNB_INVALID, "the node has %u inputs, expected %d%s", n->n_in,
                          (int)n->n_in < r->min_in ? r->min_in : r->max_in,
                          (int)n->n_in < r->min_in ? " or more" : " or fewer");
     for (int i = 0; i < r->min_in; i++)
         if (!n->in[i])
             return onnx_fail(n, TNB_INVALID, "input %d is left out, but the operator needs it", i);
     if ((int)n->n_out < r->min_out || (r->max_out >= 0 && (int)n->n_out > r->max_out))
-        return onnx_fail(n, TNB_INVALID, "the node has %u outputs, wanted %d%s", n->n_out,
+        return onnx_fail(n, TNB_INVALID, "the node has %u outputs, expected %d%s", n->n_out,
                          (int)n->n_out < r->min_out ? r->min_out : r->max_out,
                          (int)n->n_out < r->min_out ? " or more" : " or fewer");
     return true;
@@ -484,7 +484,7 @@ onnx_inline_graph(onnx_node *n, const Onnx__GraphProto *g, onnx_value *const *ar
     onnx_scope *scope = TNB_NEW(imp->arena, onnx_scope);
     if (n_outs > g->n_output || n_args > g->n_input)
         return onnx_fail(n, TNB_INVALID,
-                         "the sub-graph '%s' has %zu inputs and %zu outputs, wanted %u and %u",
+                         "the sub-graph '%s' has %zu inputs and %zu outputs, expected %u and %u",
                          g->name ? g->name : "", g->n_input, g->n_output, n_args, n_outs);
     onnx_scope_push(imp, scope);
     for (uint32_t i = 0; i < n_args; i++)

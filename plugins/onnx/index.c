@@ -132,7 +132,7 @@ topk_at_run_time(onnx_node *n, const tn_expr *x, int64_t axis, bool largest)
     if (!onnx_elems(n, 1, "k", &e, &count) || !onnx_dims(n, x, &in))
         return false;
     if (count != 1)
-        return onnx_fail(n, TNB_SHAPE, "k has %u entries, wanted one", count);
+        return onnx_fail(n, TNB_SHAPE, "k has %u entries, expected one", count);
     k = shown[0] = onnx_simplify(n, e[0]);
     shown[1] = in.at[axis];
     const tn_expr *fits = onnx_t(n, ONNX_LESS_EQUAL, k, in.at[axis]);

@@ -19,11 +19,11 @@ import_gemm(onnx_node *n)
     bool ta = onnx_attr_int(n, "transA", 0) != 0, tb = onnx_attr_int(n, "transB", 0) != 0;
     onnx_attr(n, "broadcast");
     if (onnx_rank(n, a) != 2 || onnx_rank(n, b) != 2)
-        return n->failed
-                   ? false
-                   : onnx_fail(n, TNB_SHAPE,
-                               "the operands have rank %" PRId64 " and %" PRId64 ", wanted 2 and 2",
-                               onnx_rank(n, a), onnx_rank(n, b));
+        return n->failed ? false
+                         : onnx_fail(n, TNB_SHAPE,
+                                     "the operands have rank %" PRId64 " and %" PRId64
+                                     ", expected 2 and 2",
+                                     onnx_rank(n, a), onnx_rank(n, b));
     int64_t ka = onnx_dim(a, ta ? 0 : 1), kb = onnx_dim(b, tb ? 1 : 0);
     if (ka >= 0 && kb >= 0 && ka != kb) {
         onnx_fail(n, TNB_SHAPE,

@@ -213,13 +213,15 @@ check_carry(loop *p, carry *c, uint32_t index, bool *again)
         return false;
     if (!tnb_dtype_eq(onnx_dtype(e), c->dtype) || dims.n != c->rank) {
         onnx_fail(n, TNB_TYPE,
-                  "carried value %u ('%s') begins with the type %s, a turn makes it %s", index,
-                  c->start->name, onnx_type_text(n->imp, c->start->expr->type),
+                  "carried value %u ('%s') begins with the type %s, an iteration makes it %s",
+                  index, c->start->name, onnx_type_text(n->imp, c->start->expr->type),
                   onnx_type_text(n->imp, e->type));
-        onnx_note(
-            n, "a carried value has to keep its element type, and its rank from the first turn on");
-        onnx_hint(n, "let it begin with the type that turns give it, or make the number of turns "
-                     "known: 16 at most are written out");
+        onnx_note(n, "a carried value has to keep its element type, and its rank from the first "
+                     "iteration on");
+        onnx_hint(
+            n,
+            "let it begin with the type that iterations return, or make the number of iterations "
+            "known: 16 at most are written out");
         if (p->l->changes_rank)
             *p->l->changes_rank = tnb_dtype_eq(onnx_dtype(e), c->dtype);
         return false;
@@ -265,9 +267,9 @@ check_rows(loop *p, rows *r, uint32_t index)
         if (!onnx_to_outside(&p->f, d)) {
             onnx_fail(n, TNB_UNSUPPORTED,
                       "collected result %u has extent %s in axis %u, which is not the same in "
-                      "every turn",
+                      "every iteration",
                       index, onnx_dim_text(n->imp, d), i);
-            onnx_hint(n, "results of turns are stacked: they must have one shape");
+            onnx_hint(n, "results of iterations are stacked: they must have one shape");
             return false;
         }
         r->dims = tn_list_append(n->ctx, r->dims, d);
@@ -491,7 +493,7 @@ check_cond(loop *p, onnx_region *r, onnx_value *cond)
     }
     const tn_expr *e = onnx_value_expr(n, cond);
     if (!tn_is_error(e) && !tnb_dtype_is_bool(onnx_dtype(e)))
-        return onnx_fail(n, TNB_TYPE, "the condition has the type %s, wanted bool",
+        return onnx_fail(n, TNB_TYPE, "the condition has the type %s, expected bool",
                          onnx_type_text(n->imp, e->type));
     p->cond_kind = COND_TENSOR;
     onnx_value *scalar = onnx_value_new(n->imp, cond->name);
@@ -652,7 +654,7 @@ make_loop(onnx_node *n, const onnx_loop *l, const tn_expr **carried, const tn_ex
     if (l->n_rows && p.cond_kind == COND_ALWAYS && p.count && tn_int_value(p.count, &number) &&
         number > INT32_MAX)
         return onnx_fail(n, TNB_BOUNDS,
-                         "the loop collects the results of %" PRId64 " turns, at most %d do",
+                         "the loop collects the results of %" PRId64 " iterations, at most %d do",
                          number, INT32_MAX);
     if (p.cond_kind == COND_ALWAYS && !p.count)
         return onnx_fail(
@@ -743,14 +745,14 @@ make_stopped_loop(onnx_node *n, const onnx_loop *l, const onnx_part *part, const
     for (uint32_t k = 0; k < l->n_rows; k++)
         if (!l->row_types || !l->row_types[k])
             return false;
-    stopped s = {l, tn_strf(n->ctx, "%s: a turn cannot be made (%s)", n->text, why)};
+    stopped s = {l, tn_strf(n->ctx, "%s: an iteration cannot be made (%s)", n->text, why)};
     onnx_loop other = *l;
     other.body = stopped_turn;
     other.user = &s;
     tnb_diags_cut(d, part->diags);
     n->failed = false;
     tnb_report(d, TNB_WARNING, status, (tnb_place){.file = n->imp->model->file, .node = n->text},
-               "a turn cannot be made; the program stops where the loop makes one");
+               "an iteration cannot be made; the program stops where the loop has one");
     tnb_diag_note(d, "%s", why);
     return make_loop(n, &other, carried, collected);
 }

@@ -570,7 +570,7 @@ import_squeeze(onnx_node *n)
         return false;
     for (int i = 0; i < count; i++)
         if (onnx_dim(x, axes[i]) > 1 || onnx_dim(x, axes[i]) == 0)
-            return onnx_fail(n, TNB_SHAPE, "axis %" PRId64 " has %" PRId64 " entries, wanted 1",
+            return onnx_fail(n, TNB_SHAPE, "axis %" PRId64 " has %" PRId64 " entries, expected 1",
                              axes[i], onnx_dim(x, axes[i]));
     return onnx_ret(n, onnx_squeeze(n, x, axes, (uint32_t)count));
 }
@@ -760,7 +760,7 @@ pad_at_run_time(onnx_node *n, const tn_expr *x, const char *mode)
                            !onnx_axes(n, rank, axes, (int)n_axes)))
         return false;
     if (count != 2 * n_axes)
-        return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, wanted %u", count,
+        return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, expected %u", count,
                          n_axes, 2 * n_axes);
     for (int64_t i = 0; i < rank; i++)
         before[i] = after[i] = tn_i64(n->ctx, 0);
@@ -828,7 +828,7 @@ import_pad(onnx_node *n)
                            !onnx_axes(n, rank, axes, (int)n_axes)))
         return false;
     if (count != 2 * n_axes)
-        return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, wanted %u", count,
+        return onnx_fail(n, TNB_SHAPE, "there are %u paddings for %u axes, expected %u", count,
                          n_axes, 2 * n_axes);
     bool cuts = false;
     for (uint32_t i = 0; i < n_axes; i++) {
@@ -862,9 +862,9 @@ image_dims(onnx_node *n, const tn_expr *x, tn_list *d, int64_t *block)
     if (!onnx_dims(n, x, d))
         return false;
     if (d->n != 4)
-        return onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 4", d->n);
+        return onnx_fail(n, TNB_SHAPE, "the input has rank %u, expected 4", d->n);
     return (*block > 0 && *block < 65536) ||
-           onnx_fail(n, TNB_INVALID, "attribute 'blocksize' is %" PRId64 ", wanted 1 or more",
+           onnx_fail(n, TNB_INVALID, "attribute 'blocksize' is %" PRId64 ", expected 1 or more",
                      *block);
 }
 
@@ -929,7 +929,7 @@ trilu_at(onnx_node *n, bool upper)
     if (n->failed || !onnx_dims(n, x, &d))
         return false;
     if (d.n < 2)
-        return onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 2 or more", d.n);
+        return onnx_fail(n, TNB_SHAPE, "the input has rank %u, expected 2 or more", d.n);
     for (uint32_t i = 0; i < 2; i++)
         at[i] = onnx_arange(n, tn_i64(n->ctx, 0), d.at[d.n - 2 + i], tn_i64(n->ctx, 1), TNB_I64);
     const tn_expr *distance = onnx_bin(n, "subtract", at[1], onnx_unsqueeze(n, at[0], &last, 1));

@@ -134,7 +134,7 @@ import_instance_norm(onnx_node *n)
     if (rank < 3)
         return rank < 0 ? false
                         : onnx_fail(n, TNB_SHAPE,
-                                    "the input has rank %" PRId64 ", wanted 3 or more", rank);
+                                    "the input has rank %" PRId64 ", expected 3 or more", rank);
     return onnx_ret(n, onnx_emit(n, "nn.instance_norm",
                                  tn_dictv(n->ctx, "channel_axis", tn_i64(n->ctx, 1), "axes",
                                           axes_from(n, 2, rank), "epsilon",
@@ -170,7 +170,8 @@ stash_dtype(onnx_node *n, tnb_dtype *out)
     return tnb_dtype_is_float(*out)
                ? true
                : onnx_fail(n, TNB_INVALID,
-                           "attribute 'stash_type' is %" PRId64 ", wanted a type of floats", type);
+                           "attribute 'stash_type' is %" PRId64 ", expected a type of floats",
+                           type);
 }
 
 static bool
@@ -244,7 +245,7 @@ import_group_norm(onnx_node *n)
     if (rank < 3)
         return rank < 0 ? false
                         : onnx_fail(n, TNB_SHAPE,
-                                    "the input has rank %" PRId64 ", wanted 3 or more", rank);
+                                    "the input has rank %" PRId64 ", expected 3 or more", rank);
     if (groups < 1 || (c >= 0 && c % groups))
         return onnx_fail(n, TNB_SHAPE,
                          "attribute 'num_groups' is %" PRId64 ", but the input has %" PRId64
@@ -272,7 +273,8 @@ import_lrn(onnx_node *n)
            beta = onnx_attr_float(n, "beta", 0.75), bias = onnx_attr_float(n, "bias", 1);
     int64_t size = onnx_attr_int(n, "size", 0);
     if (size < 1)
-        return onnx_fail(n, TNB_INVALID, "attribute 'size' is %" PRId64 ", wanted 1 or more", size);
+        return onnx_fail(n, TNB_INVALID, "attribute 'size' is %" PRId64 ", expected 1 or more",
+                         size);
     return onnx_ret(n, onnx_emit(n, "nn.lrn",
                                  tn_dictv(n->ctx, "size", tn_i64(n->ctx, size), "axis",
                                           tn_i64(n->ctx, 1), "bias", number(n, bias), "alpha",
@@ -289,7 +291,7 @@ import_lp_norm(onnx_node *n)
     if (rank < 0 || !onnx_axis(n, rank, &axis))
         return false;
     if (p != 1 && p != 2)
-        return onnx_fail(n, TNB_INVALID, "attribute 'p' is %" PRId64 ", wanted 1 or 2", p);
+        return onnx_fail(n, TNB_INVALID, "attribute 'p' is %" PRId64 ", expected 1 or 2", p);
     norm = onnx_reduce(n, "sum", p == 1 ? onnx_un(n, "abs", x) : onnx_bin(n, "multiply", x, x),
                        &axis, 1, true);
     norm = p == 1 ? norm : onnx_un(n, "sqrt", norm);

@@ -41,13 +41,14 @@ spatial_ints(onnx_node *n, const char *name, int64_t *out, uint32_t want, int64_
     if (n->failed)
         return false;
     if (have >= 0 && have != (int)want)
-        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, wanted %u", name, have,
+        return onnx_fail(n, TNB_INVALID, "attribute '%s' has %d entries, expected %u", name, have,
                          want);
     for (uint32_t i = 0; i < want; i++) {
         out[i] = have < 0 ? otherwise : v[i];
         if (out[i] < least || out[i] > INT32_MAX)
             return onnx_fail(n, TNB_INVALID,
-                             "entry %u of attribute '%s' is %" PRId64 ", wanted %" PRId64 " to %d",
+                             "entry %u of attribute '%s' is %" PRId64 ", expected %" PRId64
+                             " to %d",
                              i, name, out[i], least, INT32_MAX);
     }
     return true;
@@ -207,7 +208,7 @@ import_col2im(onnx_node *n)
         dims[2 + i] = tn_i64(ctx, image[i]);
     }
     if (tn_int_value(in.at[2], &columns) && columns != total)
-        return onnx_fail(n, TNB_SHAPE, "there are %" PRId64 " columns, wanted %" PRId64, columns,
+        return onnx_fail(n, TNB_SHAPE, "there are %" PRId64 " columns, expected %" PRId64, columns,
                          total);
     if (!tn_int_value(in.at[2], &columns) && !n->failed) {
         in = tn_list_with(ctx, in, 2, tn_i64(ctx, total)); /* checked at run time */
@@ -295,7 +296,7 @@ read_deform(onnx_node *n, deform *p)
         return false;
     if (rank < 3 || rank > 2 + MAX_SPATIAL || p->w.n != rank || p->offset.n != rank)
         return onnx_fail(n, TNB_SHAPE,
-                         "data, weight and offsets have the ranks %u, %u and %u, wanted three of "
+                         "data, weight and offsets have the ranks %u, %u and %u, expected three of "
                          "3, 4 or 5",
                          p->x.n, p->w.n, p->offset.n);
     p->rank = (int)rank - 2;

@@ -284,7 +284,7 @@ import_qlinear_conv(onnx_node *n)
     if (rank < 3)
         return n->failed ? false
                          : onnx_fail(n, TNB_SHAPE,
-                                     "the weight has rank %" PRId64 ", wanted 3 or more", rank);
+                                     "the weight has rank %" PRId64 ", expected 3 or more", rank);
     for (int64_t i = 0; i < rank - 1; i++) /* all but the channels' */
         axes[i] = i + (i > 0);
     tnb_dtype d = are_bytes(n, 0, 3) ? TNB_DTYPE(TNB_INT, 16) : TNB_I32;

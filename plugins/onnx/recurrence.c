@@ -298,7 +298,7 @@ read_linear(linear *l)
         if (l->args[i] && onnx_rank(n, l->args[i]) != (i == PAST ? 4 : 3))
             return n->failed
                        ? false
-                       : onnx_fail(n, TNB_SHAPE, "the %s has type %s, wanted rank %d", names[i],
+                       : onnx_fail(n, TNB_SHAPE, "the %s has type %s, expected rank %d", names[i],
                                    onnx_type_text(n->imp, l->args[i]->type), i == PAST ? 4 : 3);
     }
     return !n->failed;
@@ -338,7 +338,7 @@ read_sizes(linear *l, tn_list q, tn_list k, tn_list v)
             return onnx_unknown(n, "the last extent of the decay has");
         if (!of_heads && !l->decay_of_keys)
             return onnx_fail(n, TNB_SHAPE,
-                             "the decay has type %s, wanted %" PRId64
+                             "the decay has type %s, expected %" PRId64
                              " entries a position, or as many as the key",
                              onnx_type_text(n->imp, l->args[DECAY]->type), l->heads);
     }
@@ -407,10 +407,11 @@ import_causal_conv(onnx_node *n)
     if (d.n == 3 && onnx_rank(n, w) == 3 && (kernel < 0 || channels < 0 || onnx_dim(w, 1) < 0))
         return onnx_unknown(n, "the extents of the weight have");
     if (d.n != 3 || onnx_rank(n, w) != 3 || onnx_dim(w, 1) != 1)
-        return onnx_fail(n, TNB_SHAPE,
-                         "the input has type %s and the weight %s, wanted [batch, channels, length]"
-                         " and [channels, 1, size]",
-                         onnx_type_text(n->imp, x->type), onnx_type_text(n->imp, w->type));
+        return onnx_fail(
+            n, TNB_SHAPE,
+            "the input has type %s and the weight %s, expected [batch, channels, length]"
+            " and [channels, 1, size]",
+            onnx_type_text(n->imp, x->type), onnx_type_text(n->imp, w->type));
     if (kernel < 1 || channels < 1)
         return onnx_unknown(n, "the extents of the weight have");
     const tn_expr *before[] = {d.at[0], d.at[1], tn_i64(ctx, kernel - 1)};

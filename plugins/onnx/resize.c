@@ -88,7 +88,7 @@ static bool
 bind_size(onnx_node *n, const tn_expr **size, uint32_t k)
 {
     const tn_expr *shown = *size;
-    onnx_demand d = {NULL, &shown, 1, tn_strf(n->ctx, "size %u is {1}, wanted 1 or more", k)};
+    onnx_demand d = {NULL, &shown, 1, tn_strf(n->ctx, "size %u is {1}, expected 1 or more", k)};
     if (onnx_is_plain(n, *size))
         return true;
     d.ok = tn_ge(n->ctx, *size, tn_i64(n->ctx, 1));
@@ -130,7 +130,7 @@ take_scales(onnx_node *n, resize *r, const double *s, uint32_t count)
     for (uint32_t k = 0; k < count; k++) {
         int64_t a = r->axes[k];
         if (!(s[k] > 0 && s[k] < 1e6))
-            return onnx_fail(n, TNB_INVALID, "scale %u is %g, wanted a number above 0", k, s[k]);
+            return onnx_fail(n, TNB_INVALID, "scale %u is %g, expected a number above 0", k, s[k]);
         r->scale[a] = s[k];
         r->size[a] = scaled(n, r->in[a], s[k]);
     }
@@ -167,7 +167,7 @@ read_roi(onnx_node *n, resize *r, uint32_t i)
     if (!onnx_floats(n, i, "the region", v, 2 * ONNX_MAX_DIMS, &count))
         return false;
     if (count != 2 * (uint32_t)r->n_axes)
-        return onnx_fail(n, TNB_SHAPE, "the region has %u entries, wanted %d", count,
+        return onnx_fail(n, TNB_SHAPE, "the region has %u entries, expected %d", count,
                          2 * r->n_axes);
     r->has_roi = true;
     for (int k = 0; k < r->n_axes; k++) {
@@ -383,7 +383,7 @@ import_grid_sample(onnx_node *n)
     if (kind < 0 || padding < 0 || onnx_rank(n, x) < 0)
         return false;
     if (onnx_rank(n, x) != 4 && onnx_rank(n, x) != 5)
-        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", wanted 4 or 5",
+        return onnx_fail(n, TNB_UNSUPPORTED, "the image has rank %" PRId64 ", expected 4 or 5",
                          onnx_rank(n, x));
     const char *layout = onnx_rank(n, x) == 4 ? "NCHW" : "NCDHW";
     /* the coordinates, last in ONNX, are on axis 1 for the operator */
@@ -414,7 +414,7 @@ import_affine_grid(onnx_node *n)
     if (tn_is_error(theta) || !onnx_elems(n, 1, "the grid's size", &e, &count))
         return false;
     if (count != 4 && count != 5)
-        return onnx_fail(n, TNB_SHAPE, "the grid's size has %u entries, wanted 4 or 5", count);
+        return onnx_fail(n, TNB_SHAPE, "the grid's size has %u entries, expected 4 or 5", count);
     for (uint32_t i = 2; i < count; i++)
         size[i - 2] = e[i];
     want[0] = e[0];

@@ -70,7 +70,7 @@ function_attrs(onnx_node *n, const layer *l, const tn_node *attrs)
     if (n->failed)
         return NULL;
     if (n_names > 0 && n_names != want) {
-        onnx_fail(n, TNB_INVALID, "attribute 'activations' has %d entries, wanted %d", n_names,
+        onnx_fail(n, TNB_INVALID, "attribute 'activations' has %d entries, expected %d", n_names,
                   want);
         return NULL;
     }
@@ -106,7 +106,7 @@ read_weights(onnx_node *n, layer *l)
         return n->failed
                    ? false
                    : onnx_fail(n, TNB_SHAPE,
-                               "the weights have types %s and %s, wanted [%d, %d * %" PRId64
+                               "the weights have types %s and %s, expected [%d, %d * %" PRId64
                                ", ...]",
                                onnx_type_text(n->imp, w->type), onnx_type_text(n->imp, r->type),
                                l->dirs, l->k->gates, l->hidden);
@@ -135,7 +135,7 @@ read_layer(onnx_node *n, const kind *k, layer *l)
     if (dir < 0 || !onnx_dims(n, l->x, &d))
         return NULL;
     if (d.n != 3) {
-        onnx_fail(n, TNB_SHAPE, "the input has rank %u, wanted 3", d.n);
+        onnx_fail(n, TNB_SHAPE, "the input has rank %u, expected 3", d.n);
         return NULL;
     }
     if (l->batch_first)
@@ -219,7 +219,7 @@ checked_lengths(onnx_node *n, const layer *l)
     if (!onnx_dims(n, lengths, &dims) || !onnx_dims(n, l->x, &in))
         return tn_error_node(ctx);
     if (dims.n != 1) {
-        onnx_fail(n, TNB_SHAPE, "the sequences' lengths have rank %u, wanted 1", dims.n);
+        onnx_fail(n, TNB_SHAPE, "the sequences' lengths have rank %u, expected 1", dims.n);
         return tn_error_node(ctx);
     }
     const tn_expr *all = tn_add(ctx, in.at[0], tn_i64(ctx, 1));

@@ -16,7 +16,7 @@ onnx_match_extents(onnx_node *n, const tn_expr *x, tn_list dims, const char *wha
         return tn_error_node(n->ctx);
     if (tn_type_check(n->ctx, to, x->type) == TN_SUBTYPE_FAIL &&
         tn_type_check(n->ctx, x->type, to) == TN_SUBTYPE_FAIL) {
-        onnx_fail(n, TNB_SHAPE, "%s has type %s, wanted the extents %s", what,
+        onnx_fail(n, TNB_SHAPE, "%s has type %s, expected the extents %s", what,
                   onnx_type_text(n->imp, x->type), tn_text(n->ctx, tn_shape_expr_of(n->ctx, dims)));
         return tn_error_node(n->ctx);
     }
@@ -125,7 +125,7 @@ import_compress(onnx_node *n)
     if (tn_is_error(c) || !onnx_dims(n, x, &dims))
         return false;
     if (onnx_rank(n, c) != 1)
-        return onnx_fail(n, TNB_SHAPE, "the condition has the type %s, wanted a vector of bool",
+        return onnx_fail(n, TNB_SHAPE, "the condition has the type %s, expected a vector of bool",
                          onnx_type_text(n->imp, c->type));
     if (!onnx_dims(n, c, &lengths))
         return false;

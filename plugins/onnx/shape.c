@@ -60,7 +60,7 @@ fill_value(onnx_node *n, tnb_dtype *d, uint8_t *elem)
     if (!c)
         return false;
     if (c->data->n_elems != 1)
-        return onnx_fail(n, TNB_SHAPE, "attribute 'value' has %" PRIu64 " elements, wanted one",
+        return onnx_fail(n, TNB_SHAPE, "attribute 'value' has %" PRIu64 " elements, expected one",
                          c->data->n_elems);
     *d = c->data->dtype;
     memcpy(elem, tn_data_get(n->ctx, c->data), tnb_dtype_bytes(*d));
@@ -240,7 +240,7 @@ import_range(onnx_node *n)
         if (!onnx_elems(n, i, what[i], &e, &count))
             return false;
         if (count != 1)
-            return onnx_fail(n, TNB_SHAPE, "%s has %u entries, wanted one", what[i], count);
+            return onnx_fail(n, TNB_SHAPE, "%s has %u entries, expected one", what[i], count);
         v[i] = onnx_simplify(n, e[0]);
     }
     bool numbers = onnx_are_numbers(n, 0) && onnx_are_numbers(n, 1) && onnx_are_numbers(n, 2);
@@ -264,7 +264,7 @@ import_eye_like(onnx_node *n)
     if (rank != 2)
         return n->failed
                    ? false
-                   : onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", wanted 2", rank);
+                   : onnx_fail(n, TNB_SHAPE, "the input has rank %" PRId64 ", expected 2", rank);
     return onnx_ret(n, onnx_emit(n, "eye_like",
                                  tn_dictv(n->ctx, "dtype", tn_dtype_imm_of(n->ctx, d), NULL), x,
                                  tn_i64(n->ctx, k), NULL));
@@ -285,7 +285,7 @@ read_depth(onnx_node *n, const tn_expr **depth)
         if (!onnx_elems(n, 1, "the depth", &e, &count))
             return false;
         if (count != 1)
-            return onnx_fail(n, TNB_SHAPE, "the depth has %u entries, wanted one", count);
+            return onnx_fail(n, TNB_SHAPE, "the depth has %u entries, expected one", count);
         *depth = onnx_simplify(n, e[0]);
     } else { /* a float of run time: as an integer it can be read */
         onnx_value v = {.name = "the depth"};
@@ -296,10 +296,11 @@ read_depth(onnx_node *n, const tn_expr **depth)
     }
     int64_t v;
     if (tn_int_value(*depth, &v))
-        return v >= 1 || onnx_fail(n, TNB_INVALID, "the depth is %" PRId64 ", wanted 1 or more", v);
+        return v >= 1 ||
+               onnx_fail(n, TNB_INVALID, "the depth is %" PRId64 ", expected 1 or more", v);
     const tn_expr *shown = *depth;
     onnx_demand d = {tn_ge(n->ctx, *depth, tn_i64(n->ctx, 1)), &shown, 1,
-                     "the depth is {1}, wanted 1 or more"};
+                     "the depth is {1}, expected 1 or more"};
     return onnx_bind(n, depth, 1, &d);
 }
 

@@ -333,12 +333,13 @@ as_signal(onnx_node *n, const tn_expr *x)
     if (tn_int_value(d, &parts)) {
         if (parts >= 1 && parts <= 2)
             return x;
-        onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", wanted 1 or 2",
+        onnx_fail(n, TNB_SHAPE, "the last extent of the signal is %" PRId64 ", expected 1 or 2",
                   parts);
         return NULL;
     }
     onnx_demand demand = {tn_and(ctx, tn_ge(ctx, d, tn_i64(ctx, 1)), tn_le(ctx, d, tn_i64(ctx, 2))),
-                          &dims.at[last], 1, "the last extent of the signal is {1}, wanted 1 or 2"};
+                          &dims.at[last], 1,
+                          "the last extent of the signal is {1}, expected 1 or 2"};
     if (!onnx_bind(n, &d, 1, &demand))
         return NULL;
     x = onnx_name_extents(n, x, tn_list_with(ctx, dims, (uint32_t)last, d));
@@ -417,7 +418,7 @@ one_term(onnx_node *n, uint32_t i, const char *what, const tn_expr **out)
     if (!onnx_elems(n, i, what, &e, &count))
         return false;
     if (count != 1)
-        return onnx_fail(n, TNB_SHAPE, "%s has %u entries, wanted one", what, count);
+        return onnx_fail(n, TNB_SHAPE, "%s has %u entries, expected one", what, count);
     *out = onnx_simplify(n, e[0]);
     return true;
 }
@@ -528,7 +529,7 @@ import_stft(onnx_node *n)
     if (n->failed || !onnx_dims(n, x, &dims) || !one_term(n, 1, "the frame step", &step))
         return false;
     if (dims.n != 3)
-        return onnx_fail(n, TNB_SHAPE, "the signal has rank %u, wanted 3", dims.n);
+        return onnx_fail(n, TNB_SHAPE, "the signal has rank %u, expected 3", dims.n);
     if (onnx_has(n, 3) && !one_term(n, 3, "the frame length", &length))
         return false;
     if (!onnx_has(n, 3) && onnx_has(n, 2) && onnx_dims(n, onnx_in(n, 2), &window) && window.n == 1)

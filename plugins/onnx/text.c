@@ -123,7 +123,7 @@ import_tf_idf(onnx_node *n)
     if (!onnx_dims(n, x, &dims))
         return false;
     if (rank < 1 || rank > 2)
-        return onnx_fail(n, TNB_UNSUPPORTED, "the input has type %s, wanted rank 1 or 2",
+        return onnx_fail(n, TNB_UNSUPPORTED, "the input has type %s, expected rank 1 or 2",
                          onnx_type_text(n->imp, x->type));
     if (onnx_dim(x, rank - 1) < 0)
         return onnx_unknown(n, "the length of the input has");

@@ -289,8 +289,8 @@ onnx_elems(onnx_node *n, uint32_t i, const char *what, const tn_expr *const **e,
         return must_know(n, i, what);
     onnx_value *v = n->in[i];
     if (tnb_dtype_is_float(v->dtype))
-        return onnx_fail(n, TNB_TYPE, "%s (input %u, '%s') has dtype %s, wanted integers", what, i,
-                         v->name, tnb_dtype_print(v->dtype).s);
+        return onnx_fail(n, TNB_TYPE, "%s (input %u, '%s') has dtype %s, expected integers", what,
+                         i, v->name, tnb_dtype_print(v->dtype).s);
     *e = v->elems;
     *count = v->n_elems;
     return onnx_demand_fit(n, v);
@@ -309,8 +309,9 @@ onnx_ints(onnx_node *n, uint32_t i, const char *what, int64_t *out, uint32_t max
                          what, i, n->in[i]->name, *count, max);
     for (uint32_t k = 0; k < *count; k++)
         if (!tn_int_value(onnx_simplify(n, e[k]), &out[k])) {
-            onnx_fail(n, TNB_UNSUPPORTED, "entry %u of %s (input %u, '%s') is %s, wanted a number",
-                      k, what, i, n->in[i]->name, onnx_dim_text(n->imp, e[k]));
+            onnx_fail(n, TNB_UNSUPPORTED,
+                      "entry %u of %s (input %u, '%s') is %s, expected a number", k, what, i,
+                      n->in[i]->name, onnx_dim_text(n->imp, e[k]));
             if (!onnx_blame_inputs(n, i))
                 onnx_hint_dims(n);
             return false;
@@ -347,7 +348,7 @@ onnx_floats(onnx_node *n, uint32_t i, const char *what, double *out, uint32_t ma
 static bool
 one(onnx_node *n, uint32_t i, const char *what, uint32_t count)
 {
-    return count == 1 || onnx_fail(n, TNB_SHAPE, "%s (input %u, '%s') has %u entries, wanted one",
+    return count == 1 || onnx_fail(n, TNB_SHAPE, "%s (input %u, '%s') has %u entries, expected one",
                                    what, i, n->in[i]->name, count);
 }
 

@@ -51,7 +51,7 @@ infer_multinomial(tn_ctx *ctx, const tn_call *call)
                               names[i], i < 2 ? "floats" : "integers",
                               tnb_dtype_print(t[i]->dtype).s);
         if (t[i]->ndim >= 0 && t[i]->ndim != 2)
-            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, wanted 2",
+            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, expected 2",
                               names[i], (long long)t[i]->ndim);
         ranks &= t[i]->ndim >= 0;
         shapes &= tn_type_dims(TN_NODE(t[i]), &dims[i]);
@@ -63,10 +63,10 @@ infer_multinomial(tn_ctx *ctx, const tn_call *call)
                           tn_text(ctx, dims[1].at[0]), tn_text(ctx, dims[2].at[0]));
     for (int i = 1; i < 3; i++)
         if (dim_differ(ctx, dims[i].at[1], tn_i64(ctx, 1),
-                       "the second axis of argument '%s' has extent {}, wanted {}", names[i]))
+                       "the second axis of argument '%s' has extent {}, expected {}", names[i]))
             return infer_fail(ctx, call, TNB_SHAPE,
-                              "the second axis of argument '%s' has extent %s, wanted 1", names[i],
-                              tn_text(ctx, dims[i].at[1]));
+                              "the second axis of argument '%s' has extent %s, expected 1",
+                              names[i], tn_text(ctx, dims[i].at[1]));
     return infer_known(ctx, call, tn_listv(ctx, dims[1].at[0], tn_i64(ctx, 1), NULL), d);
 }
 

@@ -23,7 +23,7 @@ infer_allreduce(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (reduction_code(call) < 0)
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'op_type' is \"%s\", wanted sum, prod, min, max or avg",
+                          "attribute 'op_type' is \"%s\", expected sum, prod, min, max or avg",
                           tn_call_str(call, "op_type"));
     return TN_NODE(t);
 }
@@ -41,7 +41,7 @@ workers(tn_ctx *ctx, const tn_call *call, int64_t *n)
     *n = tn_call_int(call, "num_workers");
     if (*n >= 1)
         return true;
-    infer_fail(ctx, call, TNB_INVALID, "attribute 'num_workers' is %lld, wanted at least 1",
+    infer_fail(ctx, call, TNB_INVALID, "attribute 'num_workers' is %lld, expected at least 1",
                (long long)*n);
     return false;
 }

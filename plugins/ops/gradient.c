@@ -80,15 +80,15 @@ check_incoming(tn_ctx *ctx, const tn_call *call)
             want = tn_list_append(ctx, want, at.at[k]);
     }
     if (take && grad.n != want.n) {
-        infer_fail(ctx, call, TNB_SHAPE, "the incoming gradient has %u axes, wanted %u", grad.n,
+        infer_fail(ctx, call, TNB_SHAPE, "the incoming gradient has %u axes, expected %u", grad.n,
                    want.n);
         return false;
     }
     for (uint32_t i = 0; i < want.n && i < grad.n; i++)
         if (dim_differ(ctx, grad.at[i], want.at[i],
-                       "the incoming gradient has extent {} in axis %u, wanted {}", i)) {
+                       "the incoming gradient has extent {} in axis %u, expected {}", i)) {
             infer_fail(ctx, call, TNB_SHAPE,
-                       "the incoming gradient has extent %s in axis %u, wanted %s",
+                       "the incoming gradient has extent %s in axis %u, expected %s",
                        tn_text(ctx, grad.at[i]), i, tn_text(ctx, want.at[i]));
             return false;
         }

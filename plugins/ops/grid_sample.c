@@ -20,16 +20,17 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!is_one_of(tn_call_str(call, "method"), "bilinear", "nearest", "bicubic"))
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'method' is \"%s\", wanted bilinear, nearest or bicubic",
+                          "attribute 'method' is \"%s\", expected bilinear, nearest or bicubic",
                           tn_call_str(call, "method"));
     if (!is_one_of(tn_call_str(call, "padding_mode"), "zeros", "border", "reflection"))
-        return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'padding_mode' is \"%s\", wanted zeros, border or reflection",
-                          tn_call_str(call, "padding_mode"));
+        return infer_fail(
+            ctx, call, TNB_INVALID,
+            "attribute 'padding_mode' is \"%s\", expected zeros, border or reflection",
+            tn_call_str(call, "padding_mode"));
     const char *layout = tn_call_str(call, "layout");
     if (strcmp(layout, "NCHW") && strcmp(layout, "NCDHW"))
         return infer_fail(ctx, call, TNB_UNSUPPORTED,
-                          "attribute 'layout' is \"%s\", wanted NCHW or NCDHW", layout);
+                          "attribute 'layout' is \"%s\", expected NCHW or NCDHW", layout);
     int64_t n = (int64_t)strlen(layout);
     if ((t->ndim >= 0 && t->ndim != n) || (g->ndim >= 0 && g->ndim != n))
         return infer_fail(ctx, call, TNB_SHAPE,
@@ -38,7 +39,7 @@ infer_grid_sample(tn_ctx *ctx, const tn_call *call)
     if (!tn_type_dims(TN_NODE(t), &x) || !tn_type_dims(TN_NODE(g), &grid))
         return infer_rank(ctx, call, n, t->dtype);
     if (dim_differ(ctx, grid.at[1], tn_i64(ctx, n - 2),
-                   "axis 1 of the grid holds {} coordinates, wanted {}") ||
+                   "axis 1 of the grid holds {} coordinates, expected {}") ||
         dim_differ(ctx, x.at[0], grid.at[0], "the data has {} batch entries, the grid {}"))
         return infer_fail(ctx, call, TNB_SHAPE, "a grid of %s does not fit data of %s",
                           tn_text(ctx, tn_shape_expr_of(ctx, grid)),
@@ -229,16 +230,17 @@ infer_affine_grid(tn_ctx *ctx, const tn_call *call)
     if (known < 0)
         return tn_error_node(ctx);
     if (n != 2 && n != 3)
-        return infer_fail(ctx, call, TNB_SHAPE, "argument 'size' has %lld entries, wanted 2 or 3",
+        return infer_fail(ctx, call, TNB_SHAPE, "argument 'size' has %lld entries, expected 2 or 3",
                           (long long)n);
     if (t->ndim >= 0 && t->ndim != 3)
-        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, wanted 3",
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, expected 3",
                           (long long)t->ndim);
     bool shape = tn_type_dims(TN_NODE(t), &dims);
     if (shape &&
-        (dim_differ(ctx, dims.at[1], tn_i64(ctx, n), "the data has {} rows, wanted {}") ||
-         dim_differ(ctx, dims.at[2], tn_i64(ctx, n + 1), "the data has {} columns, wanted {}")))
-        return infer_fail(ctx, call, TNB_SHAPE, "the data has the shape %s, wanted (N, %lld, %lld)",
+        (dim_differ(ctx, dims.at[1], tn_i64(ctx, n), "the data has {} rows, expected {}") ||
+         dim_differ(ctx, dims.at[2], tn_i64(ctx, n + 1), "the data has {} columns, expected {}")))
+        return infer_fail(ctx, call, TNB_SHAPE,
+                          "the data has the shape %s, expected (N, %lld, %lld)",
                           tn_text(ctx, tn_shape_expr_of(ctx, dims)), (long long)n,
                           (long long)n + 1);
     if (!shape || !known)

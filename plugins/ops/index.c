@@ -40,7 +40,7 @@ infer_take(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (!is_one_of(tn_call_str(call, "mode"), modes))
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'mode' is \"%s\", wanted fast, wrap, clip or nan",
+                          "attribute 'mode' is \"%s\", expected fast, wrap, clip or nan",
                           tn_call_str(call, "mode"));
     if (flat && t->ndim >= 0 && t->ndim != 1)
         return infer_fail(ctx, call, TNB_INVALID,
@@ -305,7 +305,7 @@ infer_one_hot(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_TYPE, "on_value is of %s, off_value of %s",
                           tnb_dtype_print(d).s, tnb_dtype_print(tn_dtype_of(infer_arg(call, 2))).s);
     if (depth < 0)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'depth' is %lld, wanted at least 0",
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'depth' is %lld, expected at least 0",
                           (long long)depth);
     if (t->ndim < 0)
         return infer_rank(ctx, call, -1, d);

@@ -150,7 +150,8 @@ cut_points(tn_ctx *ctx, const tn_call *call, const tn_expr *extent, const tn_exp
     if (tn_int_value(spec, &n)) {
         if (n < 1 || n > 1 << 16) {
             infer_fail(ctx, call, TNB_INVALID,
-                       "attribute 'indices_or_sections' is %lld, wanted at least 1", (long long)n);
+                       "attribute 'indices_or_sections' is %lld, expected at least 1",
+                       (long long)n);
             return -1;
         }
         const tn_expr **p = TNB_NEW_N(tn_scratch(ctx), const tn_expr *, (size_t)n + 1);

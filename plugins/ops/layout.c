@@ -132,15 +132,15 @@ window_ints(tn_ctx *ctx, const tn_call *call, const char *key, int n, int64_t le
     int64_t v[8];
     int count = tn_call_ints(call, key, v, 8);
     if (count != 1 && count != n) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %d entries, wanted 1 or %d", key,
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %d entries, expected 1 or %d", key,
                    count < 0 ? 0 : count, n);
         return false;
     }
     for (int i = 0; i < n; i++) {
         out[i] = v[count == 1 ? 0 : i];
         if (out[i] < least || out[i] > INT32_MAX) {
-            infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted at least %lld", key,
-                       (long long)out[i], (long long)least);
+            infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, expected at least %lld",
+                       key, (long long)out[i], (long long)least);
             return false;
         }
     }
@@ -168,7 +168,8 @@ window_read(tn_ctx *ctx, const tn_call *call, int n, window *w)
         return false;
     int count = tn_call_ints(call, "padding", v, 8);
     if (!complete_padding(v, count, n, pad)) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'padding' has %d entries, wanted 1, %d or %d",
+        infer_fail(ctx, call, TNB_INVALID,
+                   "attribute 'padding' has %d entries, expected 1, %d or %d",
                    count < 0 ? 0 : count, n, 2 * n);
         return false;
     }

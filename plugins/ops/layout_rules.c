@@ -227,7 +227,7 @@ asked_conv(tn_layouts *q)
     if (q->desired.n < 2 || q->desired.n > 3) {
         if (q->desired.n)
             tn_error(q->ctx, q->call->base.loc, TNB_INVALID,
-                     "%u layouts are asked for %s, wanted those of data and kernel, and maybe of "
+                     "%u layouts are asked for %s, expected those of data and kernel, and maybe of "
                      "the result",
                      q->desired.n, infer_op_name(q->call));
         return q->desired.n ? -1 : 0;

@@ -14,7 +14,7 @@ infer_nll_loss(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (strcmp(how, "none") && strcmp(how, "mean") && strcmp(how, "sum"))
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'reduction' is \"%s\", wanted none, mean or sum", how);
+                          "attribute 'reduction' is \"%s\", expected none, mean or sum", how);
     if (!tnb_dtype_is_void(t->dtype) && !tnb_dtype_is_int(t->dtype))
         return infer_fail(ctx, call, TNB_TYPE, "targets must be integers, but are of %s",
                           tnb_dtype_print(t->dtype).s);

@@ -24,18 +24,18 @@ infer_all_class_nms(tn_ctx *ctx, const tn_call *call)
             return tn_error_node(ctx);
         known[i] = tn_type_dims(TN_NODE(t[i]), &dims[i]);
         if (i < 2 && t[i]->ndim >= 0 && t[i]->ndim != 3)
-            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, wanted 3",
+            return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, expected 3",
                               names[i], (long long)t[i]->ndim);
-        if (i > 1 &&
-            (t[i]->ndim > 1 || (known[i] && dims[i].n &&
-                                dim_differ(ctx, dims[i].at[0], tn_i64(ctx, 1),
-                                           "argument '%s' has {} elements, wanted {}", names[i]))))
+        if (i > 1 && (t[i]->ndim > 1 ||
+                      (known[i] && dims[i].n &&
+                       dim_differ(ctx, dims[i].at[0], tn_i64(ctx, 1),
+                                  "argument '%s' has {} elements, expected {}", names[i]))))
             return infer_fail(ctx, call, TNB_SHAPE, "argument '%s' must have one element",
                               names[i]);
     }
     if (known[0] &&
-        dim_differ(ctx, dims[0].at[2], tn_i64(ctx, 4), "boxes have {} coordinates, wanted {}"))
-        return infer_fail(ctx, call, TNB_SHAPE, "boxes have %s coordinates, wanted 4",
+        dim_differ(ctx, dims[0].at[2], tn_i64(ctx, 4), "boxes have {} coordinates, expected {}"))
+        return infer_fail(ctx, call, TNB_SHAPE, "boxes have %s coordinates, expected 4",
                           tn_text(ctx, dims[0].at[2]));
     if (known[0] && known[1] &&
         (dim_differ(ctx, dims[0].at[0], dims[1].at[0],
@@ -62,7 +62,7 @@ infer_all_class_nms(tn_ctx *ctx, const tn_call *call)
     if (strcmp(format, "tensorflow") != 0)
         return infer_fail(
             ctx, call, TNB_INVALID,
-            "attribute 'output_format' is \"%s\", wanted onnx, tensorflow or selected", format);
+            "attribute 'output_format' is \"%s\", expected onnx, tensorflow or selected", format);
     const tn_type *places = infer_rank(ctx, call, 3, TNB_I64),
                   *scores = infer_rank(ctx, call, 2, TNB_F32),
                   *counts = infer_rank(ctx, call, 1, TNB_I64);

@@ -39,7 +39,7 @@ read_conv(tn_ctx *ctx, const tn_call *call, conv *c)
         c->out = c->data;
     }
     if (c->groups < 1) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'groups' is %lld, wanted at least 1",
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'groups' is %lld, expected at least 1",
                    (long long)c->groups);
         return false;
     }

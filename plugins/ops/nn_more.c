@@ -44,9 +44,10 @@ infer_pad(tn_ctx *ctx, const tn_call *call)
     }
     int n = tn_call_ints(call, "pad_width", w, 2 * INFER_MAX_DIMS);
     if (n < 0 || (t->ndim >= 0 && n != 2 * t->ndim))
-        return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'pad_width' has %d entries for %lld axes, wanted two an axis",
-                          n, (long long)t->ndim);
+        return infer_fail(
+            ctx, call, TNB_INVALID,
+            "attribute 'pad_width' has %d entries for %lld axes, expected two an axis", n,
+            (long long)t->ndim);
     if (!tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, t->ndim, t->dtype);
     for (uint32_t i = 0; i < dims.n; i++) {
@@ -135,7 +136,7 @@ infer_pixel_shuffle(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (r < 1 || r > INT32_MAX)
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'upscale_factor' is %lld, wanted at least 1", (long long)r);
+                          "attribute 'upscale_factor' is %lld, expected at least 1", (long long)r);
     if (t->ndim >= 0 && t->ndim < 3)
         return infer_fail(ctx, call, TNB_SHAPE,
                           "the data must have at least three axes, but has %lld",
@@ -285,9 +286,9 @@ infer_attention(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     const char *mask = tn_call_attr(call, "causal_mask") ? tn_call_str(call, "causal_mask") : NULL;
     if (mask && strcmp(mask, "TopLeft") && strcmp(mask, "BottomRight"))
-        return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'causal_mask' is \"%s\", wanted TopLeft, BottomRight or None",
-                          mask);
+        return infer_fail(
+            ctx, call, TNB_INVALID,
+            "attribute 'causal_mask' is \"%s\", expected TopLeft, BottomRight or None", mask);
     if (!known)
         return infer_rank(ctx, call, 4, dtype);
     if (dim_differ(ctx, d[0].at[0], d[1].at[0], "query has {} batch entries, key {}") ||

@@ -123,7 +123,7 @@ infer_group_norm(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (groups < 1)
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'num_groups' is %lld, wanted at least 1", (long long)groups);
+                          "attribute 'num_groups' is %lld, expected at least 1", (long long)groups);
     if (t->ndim >= 0) {
         if (!infer_axis(ctx, call, "channel_axis", tn_call_int(call, "channel_axis"), t->ndim,
                         &axis) ||
@@ -157,7 +157,7 @@ infer_lrn(tn_ctx *ctx, const tn_call *call)
         (t->ndim >= 0 && !infer_axis(ctx, call, "axis", tn_call_int(call, "axis"), t->ndim, &axis)))
         return tn_error_node(ctx);
     if (tn_call_int(call, "size") < 1)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'size' is %lld, wanted at least 1",
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'size' is %lld, expected at least 1",
                           (long long)tn_call_int(call, "size"));
     return infer_same(ctx, call, t, t->dtype);
 }

@@ -37,7 +37,7 @@ read_extents(tn_ctx *ctx, const tn_call *call, const char *key, int n, const tn_
     const tn_array *a = tn_as_array(tn_call_attr(call, key));
     uint32_t count = a ? a->items.n : 0;
     if (count != 1 && count != (uint32_t)n) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %u entries, wanted 1 or %d", key,
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %u entries, expected 1 or %d", key,
                    count, n);
         return false;
     }
@@ -45,7 +45,7 @@ read_extents(tn_ctx *ctx, const tn_call *call, const char *key, int n, const tn_
         int64_t v;
         out[i] = tn_cast_to(ctx, TNB_I64, a->items.at[count == 1 ? 0 : i]);
         if (tn_int_value(out[i], &v) && (v < 1 || v > INT32_MAX)) {
-            infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted at least 1", key,
+            infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, expected at least 1", key,
                        (long long)v);
             return false;
         }

@@ -62,7 +62,7 @@ infer_dequantize(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     tnb_dtype d = tn_call_dtype(call, "out_dtype");
     if (!tnb_dtype_is_float(d))
-        return infer_fail(ctx, call, TNB_TYPE, "attribute 'out_dtype' is %s, wanted a float type",
+        return infer_fail(ctx, call, TNB_TYPE, "attribute 'out_dtype' is %s, expected a float type",
                           tnb_dtype_print(d).s);
     return infer_same(ctx, call, t, d);
 }

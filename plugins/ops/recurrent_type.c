@@ -40,7 +40,7 @@ read_functions(tn_ctx *ctx, const tn_call *call, recurrent_layer *l)
     const tn_array *names = tn_as_array(tn_call_attr(call, "activations"));
     uint32_t want = l->functions * l->dirs;
     if (!names || names->items.n != want) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'activations' has %u entries, wanted %u",
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'activations' has %u entries, expected %u",
                    names ? names->items.n : 0, want);
         return false;
     }
@@ -80,14 +80,14 @@ recurrent_read(tn_ctx *ctx, const tn_call *call, recurrent_layer *l)
         l->reverse[0] = true;
     } else if (strcmp(dir, "forward")) {
         infer_fail(ctx, call, TNB_INVALID,
-                   "attribute 'direction' is \"%s\", wanted forward, reverse or bidirectional",
+                   "attribute 'direction' is \"%s\", expected forward, reverse or bidirectional",
                    dir);
         return false;
     }
     l->has_clip = tn_call_attr(call, "clip") != NULL;
     l->clip = l->has_clip ? tn_call_float(call, "clip") : 0;
     if (l->has_clip && !(l->clip > 0)) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute 'clip' is %g, wanted more than 0", l->clip);
+        infer_fail(ctx, call, TNB_INVALID, "attribute 'clip' is %g, expected more than 0", l->clip);
         return false;
     }
     l->input_forget = lstm && tn_call_int(call, "input_forget");
@@ -114,7 +114,7 @@ dims_of(tn_ctx *ctx, const tn_call *call, uint32_t i, int64_t rank, const tnb_dt
     if (d && !infer_same_dtype(ctx, call, *d, t->dtype, &same))
         return -1;
     if (t->ndim >= 0 && t->ndim != rank) {
-        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, wanted %lld", name,
+        infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has %lld axes, expected %lld", name,
                    (long long)t->ndim, (long long)rank);
         return -1;
     }
@@ -125,10 +125,10 @@ static bool
 check_dim(tn_ctx *ctx, const tn_call *call, uint32_t i, uint32_t axis, const tn_expr *have,
           const tn_expr *want, const char *what)
 {
-    if (!dim_differ(ctx, have, want, "argument '%s' has extent {} in axis %u, wanted {} (%s)",
+    if (!dim_differ(ctx, have, want, "argument '%s' has extent {} in axis %u, expected {} (%s)",
                     tn_call_op_of(call)->args[i].name, axis, what))
         return true;
-    infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has extent %s in axis %u, wanted %s (%s)",
+    infer_fail(ctx, call, TNB_SHAPE, "argument '%s' has extent %s in axis %u, expected %s (%s)",
                tn_call_op_of(call)->args[i].name, tn_text(ctx, have), axis, tn_text(ctx, want),
                what);
     return false;

@@ -14,8 +14,8 @@ infer_repeat(tn_ctx *ctx, const tn_call *call)
     if (!t)
         return tn_error_node(ctx);
     if (n < 0)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'repeats' is %lld, wanted at least 0",
-                          (long long)n);
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'repeats' is %lld, expected at least 0", (long long)n);
     bool known = tn_type_dims(TN_NODE(t), &dims);
     if (!tn_call_attr(call, "axis")) {
         if (!known)
@@ -71,7 +71,8 @@ infer_tile(tn_ctx *ctx, const tn_call *call)
     for (int i = 0; i < n; i++) {
         if (r[i] < 0)
             return infer_fail(ctx, call, TNB_INVALID,
-                              "attribute 'repeats' holds %lld, wanted at least 0", (long long)r[i]);
+                              "attribute 'repeats' holds %lld, expected at least 0",
+                              (long long)r[i]);
     }
     if (t->ndim < 0 || t->ndim > INFER_MAX_DIMS || n < 0)
         return infer_rank(ctx, call, -1, t->dtype);
@@ -194,15 +195,15 @@ infer_meshgrid(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (strcmp(indexing, "ij") && strcmp(indexing, "xy"))
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'indexing' is \"%s\", wanted \"ij\" or \"xy\"", indexing);
+                          "attribute 'indexing' is \"%s\", expected \"ij\" or \"xy\"", indexing);
     if (fields.n == 0 || fields.n > INFER_MAX_DIMS)
-        return infer_fail(ctx, call, TNB_INVALID, "%u vectors, wanted 1 to %d", fields.n,
+        return infer_fail(ctx, call, TNB_INVALID, "%u vectors, expected 1 to %d", fields.n,
                           INFER_MAX_DIMS);
     bool known = true;
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_ty_tensor *t = tn_as_ty_tensor(fields.at[i]);
         if (t->ndim > 1)
-            return infer_fail(ctx, call, TNB_SHAPE, "tensor %u has %lld axes, wanted a vector", i,
+            return infer_fail(ctx, call, TNB_SHAPE, "tensor %u has %lld axes, expected a vector", i,
                               (long long)t->ndim);
         if (tn_type_dims(fields.at[i], &dims))
             extents[i] = dims.n ? dims.at[0] : tn_i64(ctx, 1);

@@ -64,7 +64,7 @@ floats(tn_ctx *ctx, const tn_call *call, const char *key, int n, double *out)
     const tn_array *a = tn_as_array(tn_call_attr(call, key));
     int count = a ? (int)a->items.n : 0;
     if (count != 0 && count != n) {
-        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %d entries, wanted %d", key, count,
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' has %d entries, expected %d", key, count,
                    n);
         return -1;
     }
@@ -134,8 +134,8 @@ infer_resize(tn_ctx *ctx, const tn_call *call)
         return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, its layout %s has %d",
                           (long long)t->ndim, r.layout.text, r.layout.n);
     if (known && size.n != (uint32_t)r.n)
-        return infer_fail(ctx, call, TNB_SHAPE, "argument 'size' has %u entries, wanted %d", size.n,
-                          r.n);
+        return infer_fail(ctx, call, TNB_SHAPE, "argument 'size' has %u entries, expected %d",
+                          size.n, r.n);
     if (!known || !tn_type_dims(TN_NODE(t), &dims))
         return infer_rank(ctx, call, r.layout.n, d);
     if (!layout_fits(ctx, call, &r.layout, dims, "data"))

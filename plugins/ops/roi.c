@@ -17,20 +17,20 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
     if (!r || (align && !infer_float_data(ctx, call, t)))
         return tn_error_node(ctx);
     if (t->ndim >= 0 && t->ndim != 4)
-        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, wanted 4",
+        return infer_fail(ctx, call, TNB_SHAPE, "the data has %lld axes, expected 4",
                           (long long)t->ndim);
     if (r->ndim >= 0 && r->ndim != 2)
-        return infer_fail(ctx, call, TNB_SHAPE, "the regions have %lld axes, wanted 2",
+        return infer_fail(ctx, call, TNB_SHAPE, "the regions have %lld axes, expected 2",
                           (long long)r->ndim);
     bool nchw = !strcmp(layout, "NCHW");
     if (!nchw && (!align || strcmp(layout, "NHWC") != 0))
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'layout' is \"%s\", wanted %s", layout,
-                          align ? "NCHW or NHWC" : "NCHW");
+        return infer_fail(ctx, call, TNB_INVALID, "attribute 'layout' is \"%s\", expected %s",
+                          layout, align ? "NCHW or NHWC" : "NCHW");
     for (int i = 0; i < 3 && !found; i++)
         found = !strcmp(tn_call_str(call, "mode"), modes[i]);
     if (!found)
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'mode' is \"%s\", wanted avg, max or max_corner",
+                          "attribute 'mode' is \"%s\", expected avg, max or max_corner",
                           tn_call_str(call, "mode"));
     int n = tn_call_ints(call, "pooled_size", size, 3);
     if (n == 1)
@@ -40,8 +40,8 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
                           "attribute 'pooled_size' must be one or two extents above 0");
     bool known_rois = tn_type_dims(TN_NODE(r), &rois);
     if (known_rois &&
-        dim_differ(ctx, rois.at[1], tn_i64(ctx, 5), "regions have {} elements, wanted {}"))
-        return infer_fail(ctx, call, TNB_SHAPE, "regions have %s elements, wanted 5",
+        dim_differ(ctx, rois.at[1], tn_i64(ctx, 5), "regions have {} elements, expected {}"))
+        return infer_fail(ctx, call, TNB_SHAPE, "regions have %s elements, expected 5",
                           tn_text(ctx, rois.at[1]));
     if (!known_rois || !tn_type_dims(TN_NODE(t), &x))
         return infer_rank(ctx, call, 4, t->dtype);

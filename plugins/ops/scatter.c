@@ -37,9 +37,9 @@ check_slices(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, const tn_t
     for (uint32_t i = 0; i < values.n; i++) {
         const tn_expr *want =
             i < places.n - 1 ? places.at[i] : dims.at[i - (places.n - 1) + (uint32_t)depth];
-        if (dim_differ(ctx, values.at[i], want, "the updates have extent {} in axis %u, wanted {}",
-                       i)) {
-            infer_fail(ctx, call, TNB_SHAPE, "the updates have extent %s in axis %u, wanted %s",
+        if (dim_differ(ctx, values.at[i], want,
+                       "the updates have extent {} in axis %u, expected {}", i)) {
+            infer_fail(ctx, call, TNB_SHAPE, "the updates have extent %s in axis %u, expected %s",
                        tn_text(ctx, values.at[i]), i, tn_text(ctx, want));
             return false;
         }
@@ -66,7 +66,7 @@ infer_scatter(tn_ctx *ctx, const tn_call *call)
     if (!known)
         return infer_fail(
             ctx, call, TNB_INVALID,
-            "attribute 'reduction' is \"%s\", wanted update, add, mul, mean, max or min", how);
+            "attribute 'reduction' is \"%s\", expected update, add, mul, mean, max or min", how);
     if (infer_op(call)->id == OP_scatter_nd)
         return check_slices(ctx, call, t, at, u) ? infer_same(ctx, call, t, d) : tn_error_node(ctx);
     if (infer_ranks_differ(t, at) || infer_ranks_differ(t, u) || infer_ranks_differ(at, u))
@@ -120,9 +120,9 @@ check_put(tn_ctx *ctx, const tn_call *call, const tn_ty_tensor *t, const tn_ty_t
     for (uint32_t i = 0; values.n <= rank && i < values.n; i++) {
         uint32_t at = rank - values.n + i;
         const tn_expr *want = at ? dims.at[fields.n + at - 1] : first.at[0];
-        if (dim_misfit(ctx, values.at[i], want, "the values have extent {} in axis %u, wanted {}",
+        if (dim_misfit(ctx, values.at[i], want, "the values have extent {} in axis %u, expected {}",
                        i)) {
-            infer_fail(ctx, call, TNB_SHAPE, "the values have extent %s in axis %u, wanted %s",
+            infer_fail(ctx, call, TNB_SHAPE, "the values have extent %s in axis %u, expected %s",
                        tn_text(ctx, values.at[i]), i, tn_text(ctx, want));
             return false;
         }
@@ -145,7 +145,7 @@ infer_index_put(tn_ctx *ctx, const tn_call *call)
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_ty_tensor *at = tn_as_ty_tensor(fields.at[i]);
         if (!tnb_dtype_is_void(at->dtype) && !tnb_dtype_is_int(at->dtype))
-            return infer_fail(ctx, call, TNB_TYPE, "index tensor %u is of %s, wanted integers", i,
+            return infer_fail(ctx, call, TNB_TYPE, "index tensor %u is of %s, expected integers", i,
                               tnb_dtype_print(at->dtype).s);
     }
     tn_list all = {0}, dims;

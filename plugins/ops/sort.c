@@ -27,7 +27,7 @@ infer_topk(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     if (strcmp(what, "both") && strcmp(what, "values") && strcmp(what, "indices"))
         return infer_fail(ctx, call, TNB_INVALID,
-                          "attribute 'ret_type' is \"%s\", wanted both, values or indices", what);
+                          "attribute 'ret_type' is \"%s\", expected both, values or indices", what);
     tnb_dtype d = tn_call_dtype(call, "dtype");
     const tn_type *values, *indices;
     if (tn_type_dims(TN_NODE(t), &dims)) {

@@ -8,7 +8,7 @@ ranked(tn_ctx *ctx, const tn_call *call, uint32_t i, int64_t ndim)
 {
     const tn_ty_tensor *t = infer_tensor(ctx, call, i);
     if (t && t->ndim >= 0 && t->ndim != ndim) {
-        infer_fail(ctx, call, TNB_SHAPE, "argument %u has %lld axes, wanted %lld", i + 1,
+        infer_fail(ctx, call, TNB_SHAPE, "argument %u has %lld axes, expected %lld", i + 1,
                    (long long)t->ndim, (long long)ndim);
         return NULL;
     }
@@ -34,10 +34,10 @@ check_element(tn_ctx *ctx, const tn_call *call, const char *key, int64_t least,
     if (i >= least && fits)
         return true;
     if (tn_int_value(length, &last))
-        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted %lld to %lld", key,
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, expected %lld to %lld", key,
                    (long long)i, (long long)least, (long long)(last - n));
     else
-        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, wanted at least %lld", key,
+        infer_fail(ctx, call, TNB_INVALID, "attribute '%s' is %lld, expected at least %lld", key,
                    (long long)i, (long long)least);
     return false;
 }
@@ -119,7 +119,8 @@ infer_multibox(tn_ctx *ctx, const tn_call *call)
         return tn_error_node(ctx);
     const tn_node *variances = tn_call_attr(call, "variances");
     if (((const tn_array *)variances)->items.n != 4)
-        return infer_fail(ctx, call, TNB_INVALID, "attribute 'variances' has %u entries, wanted 4",
+        return infer_fail(ctx, call, TNB_INVALID,
+                          "attribute 'variances' has %u entries, expected 4",
                           ((const tn_array *)variances)->items.n);
     bool has_cls = tn_type_dims(TN_NODE(c), &cls), has_loc = tn_type_dims(TN_NODE(l), &loc);
     bool has_anchor = tn_type_dims(TN_NODE(a), &anchor);
@@ -129,10 +130,10 @@ infer_multibox(tn_ctx *ctx, const tn_call *call)
                           "argument 'loc_pred' has %lld offsets, not a multiple of 4",
                           (long long)v);
     if (has_anchor && (dim_differ(ctx, anchor.at[0], tn_i64(ctx, 1),
-                                  "the anchors have {} batch entries, wanted {}") ||
+                                  "the anchors have {} batch entries, expected {}") ||
                        dim_differ(ctx, anchor.at[2], tn_i64(ctx, 4),
-                                  "the anchors have {} coordinates, wanted {}")))
-        return infer_fail(ctx, call, TNB_SHAPE, "anchors have the shape %s, wanted (1, n, 4)",
+                                  "the anchors have {} coordinates, expected {}")))
+        return infer_fail(ctx, call, TNB_SHAPE, "anchors have the shape %s, expected (1, n, 4)",
                           tn_text(ctx, tn_shape_expr_of(ctx, anchor)));
     if (has_cls && has_loc &&
         (dim_differ(ctx, cls.at[0], loc.at[0], "'cls_pred' has {} batch entries, 'loc_pred' {}") ||

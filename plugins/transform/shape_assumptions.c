@@ -200,7 +200,7 @@ shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *
     for (uint32_t i = 0; i < have.n; i++)
         if (!tn_is_var(want.at[i]) || tnb_ptrmap_has(known, want.at[i]))
             assume_equal(ctx, out, have.at[i], want.at[i],
-                         tn_strf(ctx, "extent %u is {}, but {} is wanted", i));
+                         tn_strf(ctx, "extent %u is {}, expected {}", i));
 }
 
 bool

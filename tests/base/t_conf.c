@@ -149,7 +149,7 @@ bad_files_are_refused_with_their_line(void **state)
     refused("log = x\n", 1, "before the first section", NULL);
     refused("[tenon]\nlog\n", 2, "expected [SECTION] or KEY = VALUE", NULL);
     refused("[tenon]\n= 3\n", 2, "expected [SECTION] or KEY = VALUE", NULL);
-    refused("[tenon]\nthreads = many\n", 2, "a whole number is wanted", NULL);
+    refused("[tenon]\nthreads = many\n", 2, "expected an integer", NULL);
     refused("[tenon]\nfallback = maybe\n", 2, "true or false", NULL);
     refused("[tenon]\nlog = \x01\n", 2, "control character 1", NULL);
     refused("[tenon]\n[", 2, "no ']'", NULL);

@@ -225,12 +225,12 @@ bad_manifests_are_refused(void **state)
                        "lacks 'abi'", "");
     refused_on_listing("[plugin]\nname = test\nabi = 0.1\nkind = compiler\n", "lacks 'module'", "");
     refused_on_listing("[plugin]\nname = test\nabi = one\n",
-                       ":3: abi is 'one'; MAJOR.MINOR is wanted", "");
+                       ":3: abi is 'one', expected MAJOR.MINOR", "");
     refused_on_listing("[plugin]\nname = test\nabi = 0.1\nkind = compiler\nmodule = ../x.so\n",
                        "a file beside the manifest", "");
     refused_on_listing("[plugin]\nprovide = pass:A\n", ":2: unknown key 'provide'",
                        "did you mean 'provides'?");
-    refused_on_listing("[plugin]\nprovides = A\n", ":2: provides 'A'; KIND:NAME is wanted", "");
+    refused_on_listing("[plugin]\nprovides = A\n", ":2: provides 'A', expected KIND:NAME", "");
     refused_on_listing("[plugin]\nname = a\nname = b\n", "set twice", "");
     refused_on_listing("[other]\nname = a\n", "section [plugin] only", "");
     refused_on_listing("", "lacks", "");

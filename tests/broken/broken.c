@@ -165,7 +165,7 @@ BROKEN(drop_binding, "BreakDropBinding", "drops a binding");
 BROKEN(wrong_broadcast, "BreakBroadcast", "broadcasts one element too far");
 BROKEN(lose_transpose, "BreakTranspose", "loses a transpose");
 BROKEN(reuse_storage, "BreakStorage", "reuses storage too early");
-BROKEN(shorten_loop, "BreakBound", "ends a loop one turn early");
+BROKEN(shorten_loop, "BreakBound", "ends a loop one iteration early");
 
 const tn_pass *const broken_passes[N_ALL_PASSES] = {&pass_drop_binding,      &pass_wrong_broadcast,
                                                     &pass_lose_transpose,    &pass_reuse_storage,

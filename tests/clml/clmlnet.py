@@ -47,6 +47,6 @@ def run(name, model, calls, config=ALL, close=("1e-4", "1e-5"), plugins=PLUGINS,
     check(r.returncode == 0, f"{name}: runs on the processor", r)
     r = tenon("run", tno, *expected(out), "--rtol", close[0], "--atol", close[1], "--plugin-path", plugins, env=layer(name, **settings))
     check(r.returncode == 0, f"{name}: the extension's results are the processor's", r)
-    check(made(name) == calls, f"{name}: operations {' '.join(made(name))}, wanted {' '.join(calls)}")
+    check(made(name) == calls, f"{name}: operations {' '.join(made(name))}, expected {' '.join(calls)}")
     check(not wrong(name), f"{name}: nothing refused, nothing left: " + "; ".join(wrong(name)))
     return tno

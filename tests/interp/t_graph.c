@@ -71,7 +71,7 @@ extents_must_agree(void **state)
                    "        return s\n");
     const tn_expr *r = RUN(t, "main", VEC(t, TNB_F32, 3, 0), VEC(t, TNB_F32, 4, 0));
     assert_true(tn_is_int_const(tn_as_shape_expr(r)->values.at[0], 6));
-    FAILS(t, "main", PARTS("'y'", "extent 3", "4 is wanted"), VEC(t, TNB_F32, 3, 0),
+    FAILS(t, "main", PARTS("'y'", "extent 3", "expected 4"), VEC(t, TNB_F32, 3, 0),
           VEC(t, TNB_F32, 3, 0));
 }
 
@@ -295,7 +295,7 @@ match_cast_binds_and_checks(void **state)
                    "        return s\n");
     const tn_expr *r = RUN(t, "main", tester_tensor(t, TNB_F32, (int64_t[]){3, 3}, 2, NULL, 0));
     assert_true(tn_is_int_const(tn_as_shape_expr(r)->values.at[0], 10));
-    FAILS(t, "main", PARTS("main", "extent 2", "3 is wanted"),
+    FAILS(t, "main", PARTS("main", "extent 2", "expected 3"),
           tester_tensor(t, TNB_F32, (int64_t[]){2, 3}, 2, NULL, 0));
 }
 

@@ -233,7 +233,7 @@ kinds(void **state)
     begin("matmul");
     block("T_matmul");
     assert_false(tnk_set_kind(s, l[2], TN_FOR_PARALLEL));
-    illegal("from one turn to the next");
+    illegal("from one iteration to the next");
     begin("symbolic_add");
     block("T_add");
     assert_false(tnk_set_kind(s, l[1], TN_FOR_VECTORIZED));

@@ -201,7 +201,7 @@ blocks_whose_turns_overlap(void **state)
         assert_true(tnk_compute_at(s, b, part[0]));
         assert_int_equal(tnk_bind(s, part[0], "blockIdx.x"), !global);
         if (global)
-            illegal("accumulates in 'T_matmul_global', which is one for all turns, and these "
+            illegal("accumulates in 'T_matmul_global', which is one for all iterations, and these "
                     "overlap");
         else
             legal("bind(T_matmul, ax0_0, \"blockIdx.x\")");
@@ -259,7 +259,7 @@ reverse_compute_at(void **state)
     block("NT_matmul");
     assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
     assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "T_add"), l[0]));
-    illegal("is not complete in a turn of 'k'");
+    illegal("is not complete in an iteration of 'k'");
     begin("matmul_bias");
     block("T_add");
     assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "NT_matmul"), l[0]));
@@ -272,7 +272,7 @@ reverse_compute_at(void **state)
     block("pad_temp");
     assert_true(tnk_reorder(s, (tnk_item *[]){l[2], l[0], l[1]}, 3));
     assert_false(tnk_reverse_compute_at(s, tnk_sch_block(s, "conv2d_nchw"), l[2]));
-    illegal("it reads more of 'pad_temp' than a turn makes");
+    illegal("it reads more of 'pad_temp' than an iteration makes");
     begin("matmul_bias");
     block("NT_matmul");
     tnk_item *all = tnk_fuse(s, l[0], l[1]);

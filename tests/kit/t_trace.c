@@ -163,7 +163,7 @@ an_illegal_primitive_is_told_with_its_line(void **state)
     assert_false(tnk_sch_apply(s, "split(T_matmul, ax0, 4)\nparallel(T_matmul, k)\n", "case", 1));
     tnb_buf all = {0};
     tnb_diags_print(tn_diags(k.ctx), &all);
-    assert_non_null(strstr(all.s, "carries results from one turn to the next"));
+    assert_non_null(strstr(all.s, "carries results from one iteration to the next"));
     assert_non_null(strstr(all.s, "line 2 of case"));
     tnb_buf_free(&all);
 }

@@ -61,7 +61,7 @@ awk '
         for (r = 0; r < rows; r++) {
             d = best[r] - score[r]
             if (at[r] != want[r] || d > 1e-4 || d < -1e-4) {
-                print "example " r " is " at[r] " with " best[r] ", wanted " want[r] " with " score[r]
+                print "example " r " is " at[r] " with " best[r] ", expected " want[r] " with " score[r]
                 bad = 1
             }
         }

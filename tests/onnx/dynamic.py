@@ -320,7 +320,7 @@ def least_integer(rng):
 
 @case()
 def least_integer_in_a_loop(rng):
-    """The same as a value that turns carry, read before and changed in each turn."""
+    """The same as a value that iterations carry, read before and changed in each iteration."""
     least = -2 ** 63
     body = graph([node("Identity", "go", "on"), node("Add", "v one", "w"), node("Slice", "xs v most", "part"), node("ReduceSum", "part", "sum", keepdims=0)],
                  [value("i", I, []), value("go", B, []), value("v", I, [1])],
@@ -402,7 +402,7 @@ def counts_of_what_is_found(rng):
 
 
 def wrong_turns(name, nodes, text, consts):
-    """No turn of the loop can be made: the model runs while none is, as in ONNX Runtime."""
+    """No iteration of the loop can be made: the model runs while none is, as in ONNX Runtime."""
     def make(rng):
         b = graph(nodes + [node("Identity", "c", "d"), node("Neg", "v", "w")], [value("i", I, []), value("c", B, []), value("v", F, [3])],
                   [value("d", B, []), value("w", F, [3]), value("r", F, ["k", 2])], consts)
@@ -412,7 +412,7 @@ def wrong_turns(name, nodes, text, consts):
         v, x = f32(rng.normal(size=3)), f32(rng.normal(size=(2, 3)))
         none = np.zeros((0, 0, 2), np.float32)
         return g, [([i64(0), np.array(True), v, x], [v + 1, none]), ([i64(5), np.array(False), v, x], [v + 1, none]),
-                   ([i64(1), np.array(True), v, x], ("a turn cannot be made", text))]
+                   ([i64(1), np.array(True), v, x], ("an iteration cannot be made", text))]
     make.__name__ = name
     case()(make)
 
@@ -640,7 +640,7 @@ def resized_to_sizes_that_come_at_run_time(rng):
         low = np.minimum(np.int64(at), w - 1)
         high = np.minimum(low + 1, w - 1)
         draws.append(([x, i64([n, 2, a])], [f32(x[..., low] * (1 - (at - low)) + x[..., high] * (at - low))]))
-    draws.append(([f32(rng.normal(size=(1, 2, 4))), i64([1, 2, 0])], "(Resize): size 2 is 0, wanted 1 or more"))
+    draws.append(([f32(rng.normal(size=(1, 2, 4))), i64([1, 2, 0])], "(Resize): size 2 is 0, expected 1 or more"))
     return g, draws
 
 

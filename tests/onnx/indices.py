@@ -297,7 +297,7 @@ def interpreter_refuses(name, g, draws):
         at = write(path_of(f"refused_{k}"), name, g, [(inputs, [f32([])])], opset(name))
         r = subprocess.run([os.environ["TENON"], "onnx-test", "--interp", at], capture_output=True, text=True)
         if r.returncode == 0 or any(t not in r.stdout + r.stderr for t in texts):
-            print(f"FAIL {name} --interp: status {r.returncode}, wanted {texts}:\n{r.stdout}{r.stderr}")
+            print(f"FAIL {name} --interp: status {r.returncode}, expected {texts}:\n{r.stdout}{r.stderr}")
             ok = False
     return ok
 

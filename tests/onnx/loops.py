@@ -26,7 +26,7 @@ def case(f):
 
 @case
 def condition_in_the_body(rng):
-    """No count: the sum decides; results of an unknown number of turns are collected."""
+    """No count: the sum decides; results of an unknown number of iterations are collected."""
     b = body([node("Mul", "v k", "w"), node("ReduceSum", "w", "s", keepdims=0), node("Less", "s limit", "go")],
              [("v", F, [4])], ["go", "w", "s"])
     g = graph([node("Loop", " start x", "y sums", body=b)],
@@ -139,7 +139,7 @@ def integers_are_carried_as_scalars(rng):
 
 @case
 def an_early_exit(rng):
-    """Stops behind the first element that is not positive, or after m turns."""
+    """Stops behind the first element that is not positive, or after m iterations."""
     b = body([node("Gather", "x i", "e", axis=0), node("Greater", "e zero", "go"), node("Add", "s e", "s2")],
              [("s", F, [])], ["go", "s2", "e"])
     g = graph([node("Loop", "m  s0", "sum seen", body=b)], [value("x", F, ["n"]), value("m", I, []), value("s0", F, [])],
@@ -254,7 +254,7 @@ def loops_written_out_in_loops(rng):
 
 
 def grows_a_rank(count, start, rows):
-    """A scalar that becomes a matrix in the first turn, by an If over the counter, and gets a row in each of the next."""
+    """A scalar that becomes a matrix in the first iteration, by an If over the counter, and gets a row in each of the next."""
     pick = node("If", "first", "w", then_branch=branch([node("Identity", "row", "r")], "r"),
                 else_branch=branch([node("Concat", "v row", "r", axis=0)], "r"))
     nodes = [node("Cast", "i", "f", to=1), node("Add", "x f", "row0"), node("Unsqueeze", "row0 axis", "row"), node("Equal", "i zero", "first"), pick,
@@ -272,7 +272,7 @@ def grows_a_rank(count, start, rows):
             turns = min(m if count else 1000, max(limit, 0) + 1)
             y = np.stack([x + f32(i) for i in range(turns)])
             draws.append(([x, i64(limit)] + ([i64(m)] if count else []) + ([np.array(True)] if start else []), [y] * (2 if rows else 1)))
-        none = "(Loop): the loop makes no turn, and the program was compiled for what a turn makes"
+        none = "(Loop): the loop has no iteration, and the program was compiled for what an iteration makes"
         if count:
             draws.append(([x, i64(9), i64(0)] + ([np.array(True)] if start else []), none))
         if start:

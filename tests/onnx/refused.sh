@@ -21,7 +21,7 @@ for c in "$work"/cases/*; do
         "$TENON" run "$c/model.onnx" -t $target "$@" > "$work/out" 2> "$work/err"
         status=$?
         if [ $status -ne 1 ] || ! grep -qF "$(cat "$c/error")" "$work/err" || ! grep -q "node .* ([A-Z]" "$work/err"; then
-            echo "FAIL $name on $target: exit status $status, wanted '$(cat "$c/error")' at the node:"
+            echo "FAIL $name on $target: exit status $status, expected '$(cat "$c/error")' at the node:"
             cat "$work/err"
             failed=1
         fi

@@ -285,9 +285,9 @@ too_few_and_too_many_inputs_are_refused(void **state)
 {
     fixture *f = *state;
     fixture_import(f, model_of(mw_node("Add", "sum", "x", "y")), NULL);
-    fixture_refused(f, "node 'sum' (Add)", "1 inputs, wanted 2", NULL);
+    fixture_refused(f, "node 'sum' (Add)", "1 inputs, expected 2", NULL);
     fixture_import(f, model_of(mw_node("Relu", "r", "x x", "y")), NULL);
-    fixture_refused(f, "node 'r' (Relu)", "2 inputs, wanted 1", NULL);
+    fixture_refused(f, "node 'r' (Relu)", "2 inputs, expected 1", NULL);
     fixture_import(f, model_of(mw_node("Add", "sum", "- x", "y")), NULL);
     fixture_refused(f, "node 'sum' (Add)", "input 0 is left out", NULL);
 }
@@ -716,7 +716,7 @@ a_count_that_is_no_integer_is_refused(void **state)
     fixture *f = *state;
     fixture_import(
         f, model_of_loop("n - x", "y", FLOAT, body_of(mw_node("Relu", "r", "v", "w"), "cw")), NULL);
-    fixture_refused(f, "node 'loop' (Loop)", "the number of turns", "wanted int64", NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "the number of iterations", "expected int64", NULL);
 }
 
 static void
@@ -758,8 +758,8 @@ collected_results_have_one_shape(void **state)
     mw join = mw_node("Concat", "join", "v x", "w");
     mw_attr_int(&join, "axis", 0);
     fixture_import(f, model_of_loop("n - x", "z y", INT64, body_of(join, "cww")), NULL);
-    fixture_refused(f, "node 'loop' (Loop)", "collected result 0", "not the same in every turn",
-                    "--bind n=FILE", NULL);
+    fixture_refused(f, "node 'loop' (Loop)", "collected result 0",
+                    "not the same in every iteration", "--bind n=FILE", NULL);
 }
 
 static void

@@ -153,7 +153,7 @@ def run_refused(at, draws, how):
         r = subprocess.run([os.environ["TENON"], "run", os.path.join(at, "model.onnx"), *how, *args], capture_output=True,
                            text=True)
         if r.returncode != 1 or any(t not in r.stderr for t in texts):
-            print(f"FAIL {os.path.basename(at)} {' '.join(how)}: status {r.returncode}, wanted 1 and {texts}:\n{r.stderr}")
+            print(f"FAIL {os.path.basename(at)} {' '.join(how)}: status {r.returncode}, expected 1 and {texts}:\n{r.stderr}")
             ok = False
     return ok
 

@@ -12,7 +12,7 @@ for c in "$work"/cases/*; do
     status=$?
     if [ $status -ne 1 ] || ! grep -qF "$(cat "$c/error")" "$work/err" ||
         ! grep -q "^model.onnx: node .* ([A-Z]" "$work/err"; then
-        echo "FAIL $name: exit status $status, wanted '$(cat "$c/error")' at the node:"
+        echo "FAIL $name: exit status $status, expected '$(cat "$c/error")' at the node:"
         cat "$work/err"
         failed=1
     elif [ -f "$c/hint" ] && ! grep -qxF "  hint: $(cat "$c/hint")" "$work/err"; then

@@ -148,7 +148,7 @@ def results(path, work):
     r = layered("run", write(work, "rounding.py", ROUNDING), "-t", "opencl", *FEATURES, "-o", out)
     got = [values(os.path.join(out, f)) for f in sorted(os.listdir(out))] if r.returncode == 0 else []
     if got != [{0.0}, {1.0}, {0.0}]:
-        fail("rounding gives %s, wanted 0 in half, 1 in float32:\n%s" % (got, r.stdout))
+        fail("rounding gives %s, expected 0 in half, 1 in float32:\n%s" % (got, r.stdout))
 
 
 def main():

@@ -157,7 +157,7 @@ def refused(work, wanted, *options, dtype="float32", size=128, threads=128):
         if r.returncode != 0:
             fail("%s is refused:\n%s" % (what, r.stdout))
     elif r.returncode != 1 or any(w not in r.stdout for w in wanted):
-        fail("%s: exit status %d, wanted %s:\n%s" % (what, r.returncode, wanted, r.stdout))
+        fail("%s: exit status %d, expected %s:\n%s" % (what, r.returncode, wanted, r.stdout))
 
 
 def refusals(work):

@@ -154,7 +154,7 @@ def refused(config, work, target, statement, wanted):
     if wanted is None and r.returncode != 0:
         fail("%s on %s is refused:\n%s" % (statement, target, r.stdout))
     elif wanted is not None and (r.returncode != 1 or wanted not in r.stdout or "bad.py:" not in r.stdout):
-        fail("%s on %s: exit status %d, wanted %s:\n%s" % (statement, target, r.returncode, wanted, r.stdout))
+        fail("%s on %s: exit status %d, expected %s:\n%s" % (statement, target, r.returncode, wanted, r.stdout))
 
 
 def refusals(config, work):

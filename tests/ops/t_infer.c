@@ -112,7 +112,7 @@ wrong_uses_are_told(void **state)
                  ARGS(VAR(1, 4, 5, 5), VAR(8, 4, 3, 3)));
     expect_error(t, "larger than the padded data", "nn.max_pool2d", ATTRS("pool_size", INTS(9)),
                  ARGS(VAR(1, 4, 5, 5)));
-    expect_error(t, "wanted at least 1", "nn.max_pool2d", ATTRS("strides", INTS(0)),
+    expect_error(t, "expected at least 1", "nn.max_pool2d", ATTRS("strides", INTS(0)),
                  ARGS(VAR(1, 4, 5, 5)));
     expect_error(t, "out of range", "nn.softmax", ATTRS("axis", INT(2)), ARGS(VAR(2, 3)));
     expect_error(t, "twice", "sum", ATTRS("axis", INTS(0, -2)), ARGS(VAR(2, 3)));
@@ -125,15 +125,15 @@ wrong_uses_are_told(void **state)
                 ARGS(VAR(2, 3)));
     expect_error(t, "cannot be broadcast", "index_put", NULL,
                  ARGS(VAR(4, 4), TUPLE(VARD(TNB_I64, 2, 1), VARD(TNB_I64, 3, 2)), VAR(1)));
-    expect_error(t, "wanted at least 1", "nn.max_pool2d", ATTRS("pool_size", INTS(0)),
+    expect_error(t, "expected at least 1", "nn.max_pool2d", ATTRS("pool_size", INTS(0)),
                  ARGS(VAR(1, 4, 5, 5)));
-    expect_error(t, "wanted fast, wrap, clip or nan", "take",
+    expect_error(t, "expected fast, wrap, clip or nan", "take",
                  ATTRS("mode", STR("x"), "axis", INT(0)), ARGS(VAR(2), VARD(TNB_I64, 2)));
     expect_error(t, "must be integers", "take", ATTRS("axis", INT(0)), ARGS(VAR(2), VAR(2)));
     expect_error(t, "two an axis", "nn.pad", ATTRS("pad_width", INTS(1)), ARGS(VAR(2)));
     expect_error(t, "does not fit", "einsum", ATTRS("subscripts", STR("ijk->i")),
                  ARGS(TUPLE(VAR(2, 3))));
-    expect_error(t, "wanted nearest_neighbor, linear or cubic", "image.resize2d",
+    expect_error(t, "expected nearest_neighbor, linear or cubic", "image.resize2d",
                  ATTRS("method", STR("best")), ARGS(VAR(1, 1, 2, 2), DIMS(INT(4), INT(4))));
     for (int i = 0; i < 3; i++) { /* no fraction of integers comes near */
         static const double far[] = {1e300, 1e-300, INFINITY};
@@ -159,7 +159,7 @@ detection_choice_and_collectives_have_types(void **state)
     expect_type(t, "R.Tensor((2, 5, 6), dtype=\"float32\")", "vision.non_max_suppression",
                 ATTRS("return_indices", tn_bool(t->ctx, false)),
                 ARGS(VAR(2, 5, 6), VARD(TNB_I32, 2), VARD(TNB_I32, 2, 5)));
-    expect_error(t, "has 2 axes, wanted 3", "vision.non_max_suppression", NULL,
+    expect_error(t, "has 2 axes, expected 3", "vision.non_max_suppression", NULL,
                  ARGS(VAR(2, 5), VARD(TNB_I32, 2), VARD(TNB_I32, 2, 5)));
     expect_type(t, "R.Tensor((3, 2, 4, 4), dtype=\"float32\")", "vision.roi_align",
                 ATTRS("pooled_size", INTS(4), "spatial_scale", tn_literal(t->ctx, TNB_F64, 1)),
@@ -167,7 +167,7 @@ detection_choice_and_collectives_have_types(void **state)
     expect_error(t, "regions have 4 elements", "vision.roi_align",
                  ATTRS("pooled_size", INTS(4), "spatial_scale", tn_literal(t->ctx, TNB_F64, 1)),
                  ARGS(VAR(1, 2, 8, 8), VAR(3, 4)));
-    expect_error(t, "wanted 0 to 5", "vision.get_valid_counts", ATTRS("score_index", INT(6)),
+    expect_error(t, "expected 0 to 5", "vision.get_valid_counts", ATTRS("score_index", INT(6)),
                  ARGS(VAR(2, 5, 6)));
     expect_error(t, "not a multiple of 4", "vision.multibox_transform_loc", NULL,
                  ARGS(VAR(1, 3, 5), VAR(1, 19), VAR(1, 5, 4)));
@@ -186,11 +186,11 @@ detection_choice_and_collectives_have_types(void **state)
                 ATTRS("num_workers", INT(3), "axis", INT(-1)), ARGS(VAR(2, 6)));
     expect_error(t, "cannot share evenly", "ccl.scatter_from_worker0",
                  ATTRS("num_workers", INT(4), "axis", INT(1)), ARGS(VAR(2, 6)));
-    expect_error(t, "wanted sum, prod, min, max or avg", "ccl.allreduce",
+    expect_error(t, "expected sum, prod, min, max or avg", "ccl.allreduce",
                  ATTRS("op_type", STR("mean")), ARGS(VAR(2)));
     expect_type(t, "R.Tensor((2, 2, 7, 9), dtype=\"float32\")", "image.affine_grid", NULL,
                 ARGS(VAR(2, 2, 3), DIMS(INT(7), INT(9))));
-    expect_error(t, "wanted (N, 3, 4)", "image.affine_grid", NULL,
+    expect_error(t, "expected (N, 3, 4)", "image.affine_grid", NULL,
                  ARGS(VAR(2, 2, 3), DIMS(INT(7), INT(9), INT(5))));
     expect_type(t, "R.Tensor((2, 3, 7, 9), dtype=\"float32\")", "image.grid_sample", NULL,
                 ARGS(VAR(2, 3, 4, 4), VAR(2, 2, 7, 9)));
@@ -236,7 +236,7 @@ results_that_depend_on_values(void **state)
                  ARGS(boxes, scores, most, limit, limit));
     expect_error(t, "differ in batch or boxes", nms, NULL,
                  ARGS(boxes, VAR(2, 3, 5), most, limit, limit));
-    expect_error(t, "5 coordinates, wanted 4", nms, NULL,
+    expect_error(t, "5 coordinates, expected 4", nms, NULL,
                  ARGS(VAR(2, 6, 5), scores, most, limit, limit));
     expect_error(t, "must have one element", nms, NULL, ARGS(boxes, scores, most, VAR(2), limit));
 }
@@ -247,9 +247,9 @@ regions_boxes_and_sequences(void **state)
     tops *t = *state;
     const tn_node *one = tn_literal(t->ctx, TNB_F64, 1);
     const tn_expr *rows = VAR(2, 5, 6), *valid = VARD(TNB_I32, 2), *index = VARD(TNB_I32, 2, 5);
-    expect_error(t, "wanted 0 to 2", "vision.non_max_suppression", ATTRS("coord_start", INT(3)),
+    expect_error(t, "expected 0 to 2", "vision.non_max_suppression", ATTRS("coord_start", INT(3)),
                  ARGS(rows, valid, index));
-    expect_error(t, "wanted -1 to 5", "vision.non_max_suppression", ATTRS("id_index", INT(-2)),
+    expect_error(t, "expected -1 to 5", "vision.non_max_suppression", ATTRS("id_index", INT(-2)),
                  ARGS(rows, valid, index));
     expect_error(t, "3 counts of valid boxes for 2", "vision.non_max_suppression", NULL,
                  ARGS(rows, VARD(TNB_I32, 3), index));

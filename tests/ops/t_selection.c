@@ -28,7 +28,7 @@ same(tops *t, const selection *s, uint64_t seed, int field, const tn_expr *value
     int64_t n = 1;
     for (int i = 0; i < want->ndim; i++) {
         if (c->data->shape[i] != want->dim[i])
-            fail_msg("%s, draw %d, output %d: axis %d has %d entries, wanted %d", s->name,
+            fail_msg("%s, draw %d, output %d: axis %d has %d entries, expected %d", s->name,
                      (int)seed, field, i, (int)c->data->shape[i], (int)want->dim[i]);
         n *= want->dim[i];
     }
@@ -36,8 +36,8 @@ same(tops *t, const selection *s, uint64_t seed, int field, const tn_expr *value
         double got = tops_at(t, value, (uint64_t)i), w = want->v[i];
         bool ok = isnan(w) ? isnan(got) : got == w || fabs(got - w) <= 1e-5 + 1e-5 * fabs(w);
         if (!ok)
-            fail_msg("%s, draw %d, output %d: element %d is %.9g, wanted %.9g", s->name, (int)seed,
-                     field, (int)i, got, w);
+            fail_msg("%s, draw %d, output %d: element %d is %.9g, expected %.9g", s->name,
+                     (int)seed, field, (int)i, got, w);
     }
 }
 

@@ -33,7 +33,7 @@ near(tops *t, const tn_expr *value, uint64_t i, double wanted)
     assert_non_null(value);
     double got = tops_at(t, value, i);
     if (!(fabs(got - wanted) <= 1e-5 + 1e-5 * fabs(wanted)))
-        fail_msg("element %d is %.9g, wanted %.9g", (int)i, got, wanted);
+        fail_msg("element %d is %.9g, expected %.9g", (int)i, got, wanted);
 }
 
 static void

@@ -136,9 +136,9 @@ compare_elements(const oracle_case *c, const oracle_tensor *want, const void *by
         tnb_buf_puts(why, "element ");
         put_place(why, want, k);
         if (is_float)
-            tnb_buf_printf(why, " is %.17g, wanted %.17g", x, y);
+            tnb_buf_printf(why, " is %.17g, expected %.17g", x, y);
         else
-            tnb_buf_printf(why, " is %" PRId64 ", wanted %" PRId64, i, j);
+            tnb_buf_printf(why, " is %" PRId64 ", expected %" PRId64, i, j);
     }
     if (differ)
         tnb_buf_printf(why, "; %" PRIu64 " of %" PRIu64 " elements differ (rtol %g, atol %g)",
@@ -158,12 +158,12 @@ cases_compare(const oracle_case *c, uint32_t i, const oracle_value *got, tnb_buf
     if (!same) {
         tnb_buf_puts(why, "shape ");
         put_shape(why, got->ndim, got->shape);
-        tnb_buf_puts(why, ", wanted ");
+        tnb_buf_puts(why, ", expected ");
         put_shape(why, want->ndim, want->shape);
         return false;
     }
     if (!tnb_dtype_eq(got->dtype, want->dtype)) {
-        tnb_buf_printf(why, "dtype %s, wanted %s", tnb_dtype_print(got->dtype).s,
+        tnb_buf_printf(why, "dtype %s, expected %s", tnb_dtype_print(got->dtype).s,
                        tnb_dtype_print(want->dtype).s);
         return false;
     }

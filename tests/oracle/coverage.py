@@ -124,7 +124,7 @@ def main():
     schemas = {s["name"][len("relax."):]: s for s in json.loads(listing.stdout) if s["plugin"] == "ops"}
     ok, least = values.check_coverage(list(schemas)), min(values.plan(True).values())
     if least < LEAST:
-        print(f"FAIL make check-long takes {least} draws of an operator, wanted {LEAST}")
+        print(f"FAIL make check-long takes {least} draws of an operator, expected {LEAST}")
         ok = False
     print(f"{'operator':36} draws  " + "  ".join(f"{k:>9}" for k in KINDS))
     for op in sorted(set(schemas) & set(oracle.formulas)):

@@ -117,7 +117,7 @@ check_results(session *s, const oracle_case *c, const oracle_value *got, uint32_
     tnb_buf why = {0};
     bool ok = n == c->n_out;
     if (!ok)
-        tnb_buf_printf(&why, "%u results, wanted %u", n, c->n_out);
+        tnb_buf_printf(&why, "%u results, expected %u", n, c->n_out);
     ok = ok && bind_symbols(s, f, c, &symbols);
     for (uint32_t i = 0; ok && i < n; i++) {
         const tn_type *t = !fields ? f->ret : i < fields->fields.n ? fields->fields.at[i] : NULL;

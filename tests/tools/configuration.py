@@ -129,19 +129,19 @@ def no_target(kind, line, *texts, at=":4: "):
 
 
 for name in ("l1_bytes", "l2_bytes", "l3_bytes"):
-    no_target("cpu", f"{name} = -5", f"target site: attribute '{name}' is -5, wanted 0 to 1099511627776", "note: " + name + ": size of")
+    no_target("cpu", f"{name} = -5", f"target site: attribute '{name}' is -5, expected 0 to 1099511627776", "note: " + name + ": size of")
 no_target("cpu", "l1_bytes = many", "'l1_bytes' must be an integer", "many")
-no_target("cpu", "vector_bytes = 7", "is 7, wanted 0, 16, 32 or 64")
+no_target("cpu", "vector_bytes = 7", "is 7, expected 0, 16, 32 or 64")
 no_target("cpu", "num_threads = -2", "0 to 4096")
 no_target("cpu", "winograd = 7", "0 or 1")
 no_target("cpu", "bfloat16 = 2", "0 or 1")
 no_target("cpu", "mcpu = z80", "'z80'", "x86-64-v3", at=":2")
 no_target("cpu", "features = fma, foo", "'foo'", "avx2", at=":2")
 for kind in ("opencl", "vulkan", "cuda"):
-    no_target(kind, "max_threads_per_block = 0", "is 0, wanted 1 to 65536")
+    no_target(kind, "max_threads_per_block = 0", "is 0, expected 1 to 65536")
     no_target(kind, "max_num_threads = -1", "1 to 65536")
     no_target(kind, "max_shared_memory_per_block = -3", "at least 0")
-    no_target(kind, "thread_warp_size = 3", "is 3, wanted 1")
+    no_target(kind, "thread_warp_size = 3", "is 3, expected 1")
 no_target("opencl", "features = fp61", "'fp61'", "fp16", at=":2")
 no_target("opencl", "vector_bytes = 5", "1, 2, 4, 8, 16, 32 or 64")
 no_target("opencl", "texture_spatial_limit = 0", "at least 1")

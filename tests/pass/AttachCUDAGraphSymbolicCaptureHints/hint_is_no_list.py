@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # So is each hint.
 # passes: AttachCUDAGraphSymbolicCaptureHints{hints={"main": "n"}}
-# error: the hint of 'main' is "n", but a list of names of symbolic variables is wanted
+# error: the hint of 'main' is "n", expected a list of names of symbolic variables
 @I.ir_module
 class Before:
     @R.function

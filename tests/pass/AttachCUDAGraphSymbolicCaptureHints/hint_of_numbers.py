@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A list of something else is no hint.
 # passes: AttachCUDAGraphSymbolicCaptureHints{hints={"main": ["n", 4]}}
-# error: but a list of names of symbolic variables is wanted
+# error: expected a list of names of symbolic variables
 @I.ir_module
 class Before:
     @R.function

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The option is checked.
 # passes: AttachCUDAGraphSymbolicCaptureHints{hints=["n"]}
-# error: but a dictionary from names of functions to lists of symbolic variables is wanted
+# error: expected a dictionary from names of functions to lists of symbolic variables
 @I.ir_module
 class Before:
     @R.function

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Metadata that is no dictionary is an error.
 # target: {"kind": "cuda", "arch": "sm_100a"}
-# error: the module's attribute 'metadata' is "{}", but a dictionary is wanted
+# error: the module's attribute 'metadata' is "{}", expected a dictionary
 @I.ir_module
 class Before:
     I.module_attrs({"metadata": "{}"})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # So is each bound.
 # passes: AttachVariableBounds{variable_bounds={"n": "many"}}
-# error: the bound of 'n' is "many", but an integer is wanted
+# error: the bound of 'n' is "many", expected an integer
 @I.ir_module
 class Before:
     @R.function

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The option is checked.
 # passes: AttachVariableBounds{variable_bounds=["n", 4]}
-# error: but a dictionary from names of symbolic variables to integers is wanted
+# error: expected a dictionary from names of symbolic variables to integers
 @I.ir_module
 class Before:
     @R.function

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Data and kernel both need a layout.
 # passes: ConvertLayout{desired_layouts={"relax.nn.conv2d": ["NHWC"]}}
-# error: 1 layouts are asked for nn.conv2d, wanted those of data and kernel
+# error: 1 layouts are asked for nn.conv2d, expected those of data and kernel
 @I.ir_module
 class Before:
     @R.function

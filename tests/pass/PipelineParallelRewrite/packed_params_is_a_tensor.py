@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # And a tuple.
-# error: but a tuple of weights is wanted
+# error: expected a tuple of weights
 @I.ir_module
 class Before:
     @R.function

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The attribute is checked.
-# error: pipeline_parallel_stages is "two", but a number from 1 is wanted
+# error: pipeline_parallel_stages is "two", expected a number from 1
 # at: 8
 @I.ir_module
 class Before:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# error: the turns of the loop 'i', bound to blockIdx.x, overlap and accumulate in 'B'
+# error: the iterations of the loop 'i', bound to blockIdx.x, overlap and accumulate in 'B'
 # Blocks of a GPU whose turns overlap in an accumulator in global memory.
 @I.ir_module
 class Before:

@@ -52,7 +52,7 @@ call(void *self, const tnr_value *args, int n, tnb_err *err)
     const module *m = self;
     const float *in[3] = {0};
     if (n != m->inputs + 1)
-        return tnb_fail(err, TNB_INVALID, "%d arguments, %d are wanted", n, m->inputs + 1);
+        return tnb_fail(err, TNB_INVALID, "%d arguments, expected %d", n, m->inputs + 1);
     for (int i = 0; i < n; i++)
         if (args[i].tag != TNR_TENSOR || !tnr_tensor_data(args[i].u.tensor))
             return tnb_fail(err, TNB_INVALID, "argument %d is no tensor of the host", i);
