@@ -10,7 +10,8 @@
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME[,NAME...]",
-     "targets as section names, kinds, tags or JSON (default: cpu)"},
+     "targets as section names, kinds, tags or JSON; KIND:auto fits the device that is present "
+     "(default: cpu)"},
     {"output", 'o', TNT_VALUE, "FILE.tno",
      "output file (default: the model's name with .tno); with --emit a folder"},
     {"emit", 0, TNT_VALUE, "KIND",

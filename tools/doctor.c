@@ -73,6 +73,7 @@ choose(doctor *d)
 {
     uint32_t n;
     const char **names = tnt_targets(d->s, d->a, &n);
+    d->ok &= names != NULL;
     for (uint32_t i = 0; i < n && d->n < 64; i++) {
         tnk_target t;
         bool found = tnk_target_find(d->s->ctx, d->s->conf, names[i], &t);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 bin_PROGRAMS += tools/tenon
 tools_tenon_SOURCES = \
+	tools/auto_target.c \
 	tools/bench.c \
 	tools/check_plugin.c \
 	tools/check_config.c \

@@ -286,6 +286,11 @@ tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n)
         else
             items[kept++] = items[i];
     *n = kept;
+    for (uint32_t i = 0; i < kept; i++)
+        if (!(items[i] = tnt_auto_target(s, items[i]))) {
+            *n = 0;
+            return NULL;
+        }
     return items;
 }
 
@@ -422,6 +427,8 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     memset(opt, 0, sizeof *opt);
     opt->conf = s->conf;
     opt->targets = tnt_targets(s, a, &opt->n_targets);
+    if (!opt->targets)
+        return false;
     opt->profile = tnt_value(a, "profile", NULL);
     int64_t jobs, budget, seed;
     if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) ||

@@ -420,8 +420,13 @@ run(tnt_session *s, const tnt_args *a)
         return tnt_usage(a->command, "expected the name of a %s", what);
     if (!name) {
         uint32_t n;
-        name = tnt_targets(s, a, &n)[0];
+        const char **names = tnt_targets(s, a, &n);
+        name = names ? names[0] : NULL;
+    } else if (strcmp(what, "pipeline") == 0 || strcmp(what, "target") == 0) {
+        name = tnt_auto_target(s, name);
     }
+    if (!name)
+        return TNT_FAILED;
     if (strcmp(what, "plugin") == 0)
         return show_plugin(s, name);
     if (strcmp(what, "pass") == 0)

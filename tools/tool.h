@@ -205,7 +205,11 @@ tnt_keeps_words(tn_keeps k);
 /* Fills the parts of `opt` that come from common options. False after a message. */
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);
-/* [-t] or [tenon] default_target or "cpu"; comma-separated names into a malloc'ed array. */
+/* The name, or of NAME:auto a target as JSON with the attributes of the device that is present; NULL after a message. */
+const char *
+tnt_auto_target(tnt_session *s, const char *name);
+/* [-t] or [tenon] default_target or "cpu": names between commas as an array in the context's arena, :auto filled in; NULL after a
+ * message. */
 const char **
 tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n);
 /* What --dim and --bind say. False after a message. */

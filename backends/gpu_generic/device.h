@@ -23,7 +23,7 @@ struct gpu_generic_check;
 /* ---- info.c: what a device says about itself ---- */
 
 /* Features that code may ask for, by Vulkan's names; a bit of gpu_generic_info.features each, in this order:
- * X(name, structure, member). */
+ * X(name, structure). */
 #define GPU_GENERIC_FEATURES(X)                      \
     X(shaderInt64, core.features)                    \
     X(shaderInt16, core.features)                    \
@@ -47,8 +47,25 @@ struct gpu_generic_check;
     X(scalarBlockLayout, scalar)                     \
     X(timelineSemaphore, timeline)
 
+/* What floats keep, properties of Vulkan's: bits behind those. */
+#define GPU_GENERIC_CONTROLS(X)              \
+    X(shaderSignedZeroInfNanPreserveFloat16) \
+    X(shaderSignedZeroInfNanPreserveFloat32) \
+    X(shaderSignedZeroInfNanPreserveFloat64) \
+    X(shaderDenormPreserveFloat16)           \
+    X(shaderDenormPreserveFloat32)           \
+    X(shaderDenormPreserveFloat64)           \
+    X(shaderDenormFlushToZeroFloat32)        \
+    X(shaderRoundingModeRTEFloat16)          \
+    X(shaderRoundingModeRTEFloat32)          \
+    X(shaderRoundingModeRTEFloat64)
+
 #define GPU_GENERIC_BIT(name, where) GPU_GENERIC_BIT_##name,
-enum { GPU_GENERIC_FEATURES(GPU_GENERIC_BIT) GPU_GENERIC_N_FEATURES };
+#define GPU_GENERIC_CONTROL(name) GPU_GENERIC_BIT_##name,
+enum {
+    GPU_GENERIC_FEATURES(GPU_GENERIC_BIT) GPU_GENERIC_CONTROLS(GPU_GENERIC_CONTROL)
+        GPU_GENERIC_N_FEATURES
+};
 #define GPU_GENERIC_HAS(info, name) ((info)->features >> GPU_GENERIC_BIT_##name & 1)
 
 /* The structures that they lie in, chained as `available` and the device's version allow. */
@@ -96,7 +113,7 @@ gpu_generic_info_read(const struct gpu_generic_instance *in, VkPhysicalDevice de
 void
 gpu_generic_features_chain(const struct gpu_generic_info *info, struct gpu_generic_features *out);
 const char *
-gpu_generic_feature_name(unsigned bit);
+gpu_generic_vulkan_name(unsigned bit);
 /* Takes the features named in the list (between commas or blanks) from the bits. */
 TNB_MUST_CHECK tnb_status
 gpu_generic_features_leave_out(struct gpu_generic_info *info, const char *list, tnb_err *err);
@@ -104,6 +121,8 @@ const char *
 gpu_generic_type_name(VkPhysicalDeviceType type);
 void
 gpu_generic_describe(void *dev, char *out, size_t n);
+TNB_MUST_CHECK tnb_status
+gpu_generic_target_of(void *dev, char *out, size_t n, tnb_err *err);
 TNB_MUST_CHECK tnb_status
 gpu_generic_check_features(void *dev, const char *const *features, uint32_t n, tnb_err *err);
 

@@ -16,10 +16,13 @@ static const char *const feature_names[] = {
 #define NAME(name, where) #name,
     GPU_GENERIC_FEATURES(NAME)
 #undef NAME
+#define NAME(name) #name,
+        GPU_GENERIC_CONTROLS(NAME)
+#undef NAME
 };
 
 const char *
-gpu_generic_feature_name(unsigned bit)
+gpu_generic_vulkan_name(unsigned bit)
 {
     return feature_names[bit];
 }
@@ -163,6 +166,17 @@ read_extensions(const struct gpu_generic_instance *in, struct gpu_generic_info *
     return TNB_OK;
 }
 
+/* What the driver says of floats: bits. */
+static uint64_t
+controls_of(const VkPhysicalDeviceFloatControlsProperties *p)
+{
+    uint64_t bits = 0;
+#define READ(name) bits |= (uint64_t)(p->name == VK_TRUE) << GPU_GENERIC_BIT_##name;
+    GPU_GENERIC_CONTROLS(READ)
+#undef READ
+    return bits;
+}
+
 static void
 read_properties(const struct gpu_generic_instance *in, struct gpu_generic_info *info)
 {
@@ -177,7 +191,11 @@ read_properties(const struct gpu_generic_instance *in, struct gpu_generic_info *
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES};
     VkPhysicalDevicePushDescriptorPropertiesKHR push = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PUSH_DESCRIPTOR_PROPERTIES_KHR};
+    VkPhysicalDeviceFloatControlsProperties floats = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FLOAT_CONTROLS_PROPERTIES};
     p.pNext = &subgroup;
+    if (has_structure(info, VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME, VK_API_VERSION_1_2))
+        floats.pNext = p.pNext, p.pNext = &floats;
     if (has_structure(info, VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME, VK_API_VERSION_1_2))
         driver.pNext = p.pNext, p.pNext = &driver;
     if (has_structure(info, VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME, VK_API_VERSION_1_3))
@@ -187,6 +205,7 @@ read_properties(const struct gpu_generic_instance *in, struct gpu_generic_info *
         push.pNext = p.pNext, p.pNext = &push;
     in->GetPhysicalDeviceProperties2(info->handle, &p);
     info->props = p.properties;
+    info->features = controls_of(&floats);
     memcpy(info->driver, driver.driverName, sizeof info->driver);
     memcpy(info->driver_info, driver.driverInfo, sizeof info->driver_info);
     info->largest = largest.maxMemoryAllocationSize;
@@ -259,7 +278,7 @@ gpu_generic_info_read(const struct gpu_generic_instance *in, VkPhysicalDevice de
     TNB_TRY(read_queues(in, out, err));
     chain(out, &f);
     in->GetPhysicalDeviceFeatures2(device, &f.core);
-    out->features = bits_of(&f);
+    out->features |= bits_of(&f);
     return TNB_OK;
 }
 
@@ -437,4 +456,68 @@ gpu_generic_check_features(void *dev, const char *const *features, uint32_t n, t
     tnb_hint(err, "compile the model for the device, with -t gpu_generic:auto where it is present: "
                   "its features are attributes of the target (tenon show target gpu_generic)");
     return TNB_UNSUPPORTED;
+}
+
+/* ---- attributes of the target ---- */
+
+/* ORDER: as the compiler half has them. */
+static const struct {
+    const char *name;
+    unsigned bit;
+} supports[] = {
+    {"supports_float16", GPU_GENERIC_BIT_shaderFloat16},
+    {"supports_float64", GPU_GENERIC_BIT_shaderFloat64},
+    {"supports_int8", GPU_GENERIC_BIT_shaderInt8},
+    {"supports_int16", GPU_GENERIC_BIT_shaderInt16},
+    {"supports_int64", GPU_GENERIC_BIT_shaderInt64},
+    {"supports_16bit_buffer", GPU_GENERIC_BIT_storageBuffer16BitAccess},
+    {"supports_8bit_buffer", GPU_GENERIC_BIT_storageBuffer8BitAccess},
+    {"supports_buffer_device_address", GPU_GENERIC_BIT_bufferDeviceAddress},
+};
+static const char *const asked_for[] = {
+    "subgroup:arithmetic",
+    "subgroup:clustered",
+    "subgroup:shuffle",
+    "shaderSignedZeroInfNanPreserveFloat16",
+    "shaderSignedZeroInfNanPreserveFloat32",
+    "shaderSignedZeroInfNanPreserveFloat64",
+    "shaderDenormPreserveFloat32",
+    "shaderRoundingModeRTEFloat16",
+};
+
+/* Schedules use no more than 256 threads of a block: more keep few registers on many GPUs. */
+tnb_status
+gpu_generic_target_of(void *dev, char *out, size_t n, tnb_err *err)
+{
+    const struct gpu_generic_device *d = dev;
+    const struct gpu_generic_info *i = &d->info;
+    const VkPhysicalDeviceLimits *l = &i->props.limits;
+    uint32_t threads = l->maxComputeWorkGroupInvocations;
+    for (int k = 0; k < 2; k++)
+        threads = l->maxComputeWorkGroupSize[k] < threads ? l->maxComputeWorkGroupSize[k] : threads;
+    threads = threads < 65536 ? threads : 65536;
+    char text[2048];
+    int at = snprintf(text, sizeof text,
+                      "\"max_threads_per_block\": %u, \"max_num_threads\": %u, "
+                      "\"max_shared_memory_per_block\": %u, \"max_push_constants_size\": %u, "
+                      "\"thread_warp_size\": %u",
+                      threads, threads < 256 ? threads : 256, l->maxComputeSharedMemorySize,
+                      l->maxPushConstantsSize, i->subgroup_ops ? i->subgroup : 1);
+    for (size_t k = 0; k < sizeof supports / sizeof *supports; k++)
+        at += snprintf(text + at, sizeof text - (size_t)at, ", \"%s\": %s", supports[k].name,
+                       i->features >> supports[k].bit & 1 ? "true" : "false");
+    at += snprintf(text + at, sizeof text - (size_t)at, ", \"features\": [");
+    bool some = false;
+    for (size_t k = 0; k < sizeof asked_for / sizeof *asked_for; k++)
+        if (has_feature(i, asked_for[k])) {
+            at += snprintf(text + at, sizeof text - (size_t)at, "%s\"%s\"", some ? ", " : "",
+                           asked_for[k]);
+            some = true;
+        }
+    at += snprintf(text + at, sizeof text - (size_t)at, "]");
+    if ((size_t)at >= n)
+        return tnb_fail(err, TNB_NO_MEMORY, "the attributes of device '%s' need %d bytes",
+                        i->props.deviceName, at + 1);
+    memcpy(out, text, (size_t)at + 1);
+    return TNB_OK;
 }

@@ -59,6 +59,10 @@ static const struct {
     FEATURE(4442, "VariablePointers", variablePointers),
     FEATURE(4448, "StorageBuffer8BitAccess", storageBuffer8BitAccess),
     FEATURE(4449, "UniformAndStorageBuffer8BitAccess", uniformAndStorageBuffer8BitAccess),
+    FEATURE(4464, "DenormPreserve", shaderDenormPreserveFloat32),
+    FEATURE(4465, "DenormFlushToZero", shaderDenormFlushToZeroFloat32),
+    FEATURE(4466, "SignedZeroInfNanPreserve", shaderSignedZeroInfNanPreserveFloat32),
+    FEATURE(4467, "RoundingModeRTE", shaderRoundingModeRTEFloat16),
     FEATURE(5345, "VulkanMemoryModel", vulkanMemoryModel),
     FEATURE(5346, "VulkanMemoryModelDeviceScope", vulkanMemoryModelDeviceScope),
     FEATURE(5347, "PhysicalStorageBufferAddresses", bufferDeviceAddress),
@@ -94,7 +98,7 @@ check_capability(void *user, uint32_t number)
                  "capability %" PRIu32 " of SPIR-V, which is not known here", number);
     else if (l->some)
         snprintf(l->text, sizeof l->text, "%s (%s)", capabilities[i].name,
-                 capabilities[i].bit >= 0 ? gpu_generic_feature_name((unsigned)capabilities[i].bit)
+                 capabilities[i].bit >= 0 ? gpu_generic_vulkan_name((unsigned)capabilities[i].bit)
                                           : "operations of sub-groups");
 }
 

@@ -204,11 +204,13 @@ from_json(tn_ctx *ctx, const char *name, const char *json, const struct more *mo
     tnb_err err = {0};
     const tn_node *d = tn_value_from_json(ctx, json, strlen(json), &err);
     if (!d) {
-        tnb_err_prefix(&err, "target '%s'", name);
+        tnb_err_prefix(&err, "target '%s'", name ? name : "json");
         driver_error(ctx, &err);
         return false;
     }
     const char *kind_name = tn_is(d, TN_KIND_DICT) ? tn_dict_str(d, "kind", NULL) : NULL;
+    if (!name) /* a tag says what it was made from */
+        name = kind_name && *tn_dict_str(d, "tag", "") ? tn_dict_str(d, "tag", "") : "json";
     if (!kind_name) {
         tn_error(ctx, 0, TNB_INVALID, "target '%s' names no kind", name);
         tnb_diag_hint(tn_diags(ctx),
@@ -326,7 +328,7 @@ find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, const struc
      tnk_target *out)
 {
     if (text[0] == '{')
-        return from_json(ctx, "json", text, more, out);
+        return from_json(ctx, NULL, text, more, out);
     if (conf && tnb_conf_has(conf, "target", text))
         return from_section(ctx, conf, text, more, out);
     const tnb_conf_value *tag = conf ? tnb_conf_find(conf, "tags", "", text) : NULL;

@@ -254,6 +254,9 @@ typedef struct tnr_driver {
     bool (*native)(void *dev);
     /* What is known of the device, of unique names; lives as long as `dev`. NULL: nothing but what `describe` says. */
     const tnr_property *(*properties)(void *dev, uint32_t *n);
+    /* Attributes of a target that fit this device, for -t NAME:auto, where NAME is a target that the driver runs: members of a
+     * JSON object, as `"max_threads_per_block": 256, "features": []`. TNB_NO_MEMORY when they are longer than n. Optional. */
+    tnb_status (*target)(void *dev, char *out, size_t n, tnb_err *err);
 } tnr_driver;
 
 /* What a driver may take for its functions of the same names: one device without a state or features
