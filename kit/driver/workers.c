@@ -298,7 +298,7 @@ dispatch(worker *w, const tn_eval_call *c)
 {
     const tn_tuple *stages = c->n == 1 ? tn_as_tuple(c->args[0]) : NULL;
     if (!stages) {
-        tn_error(c->ctx, c->loc, TNB_TYPE, "%s: a tuple of stages is wanted", c->name);
+        tn_error(c->ctx, c->loc, TNB_TYPE, "%s: expected a tuple of stages", c->name);
         return NULL;
     }
     if (!enough_workers(w, c, stages->fields.n))

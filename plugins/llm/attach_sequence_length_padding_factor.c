@@ -42,7 +42,7 @@ write_factor(tn_ctx *ctx, const tn_module *m)
     const tn_node *metadata = tn_dict_get(m->attrs, "metadata");
     if (metadata && !tn_is(metadata, TN_KIND_DICT)) {
         tn_error(ctx, metadata->loc, TNB_TYPE,
-                 "AttachSequenceLengthPaddingFactor: the module's attribute 'metadata' is %s, but "
+                 "AttachSequenceLengthPaddingFactor: the module's attribute 'metadata' is %s, "
                  "expected a dictionary",
                  tn_text(ctx, metadata));
         return NULL;

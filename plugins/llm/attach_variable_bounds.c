@@ -30,8 +30,7 @@ positive(tn_ctx *ctx, const tn_node *bounds)
         int64_t v;
         if (!tn_int_value(p->value, &v))
             return tn_error(ctx, 0, TNB_TYPE,
-                            "AttachVariableBounds: the bound of '%s' is %s, but an integer is "
-                            "wanted",
+                            "AttachVariableBounds: the bound of '%s' is %s, expected an integer",
                             p->key, tn_text(ctx, p->value));
         if (v > 0)
             kept = tn_dict_set(ctx, kept, p->key, tn_i64(ctx, v));

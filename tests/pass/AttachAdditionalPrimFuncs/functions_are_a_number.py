@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # passes: AttachAdditionalPrimFuncs{functions=3}
-# error: functions is 3, but a list of files or a dictionary
+# error: functions is 3, expected a list of files or a dictionary
 @I.ir_module
 class Before:
     @R.function
