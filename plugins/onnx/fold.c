@@ -138,12 +138,14 @@ onnx_fold_binary(onnx_node *n)
     const tn_expr **e = (const tn_expr **)(uintptr_t)all.elems;
     for (uint32_t i = 1; i < n->n_in; i++) {
         int64_t dims[ONNX_MAX_RANK];
+        int32_t ndim;
         const onnx_value *b = n->in[i];
         if (!b || (!tnb_dtype_eq(d, b->dtype) && arith_of(n) != ONNX_POW))
             return false;
-        e = combine(n, &all, b, d, dims, &all.ndim, &count);
+        e = combine(n, &all, b, d, dims, &ndim, &count);
         if (!e)
             return false;
+        all.ndim = ndim;
         memcpy(all.dims, dims, sizeof dims);
         all.elems = e;
         all.n_elems = (uint32_t)count;

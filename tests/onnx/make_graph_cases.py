@@ -381,3 +381,10 @@ for name, a, b, by, want in (("far", 0, 2**63 - 1, 2**60, [k * 2**60 for k in ra
 x = rnd(2, 3)
 case("pad_wraps_what_a_cut_leaves", 19, "node Pad x p -> y\nattr mode text wrap", {"x": x, "p": i64(0, -2, 0, 2)},
      [("y", np.repeat(x[:, 2:], 3, 1))], dims={"x": "nm"})
+# axes computed from constants of other ranks: the first operand is broadcast as the second is
+for name, a, b in ("scalar_first", np.array(3, np.int64), i64(3, 1)), ("scalar_last", i64(2, 4), np.array(2, np.int64)), ("row_first", i64(2), i64(2, 0, 1, -1).reshape(2, 2)):
+    case(f"axes_of_constants_of_other_ranks_{name}", 18, """
+        node Sub a b -> m
+        node Reshape m one -> axes
+        node Unsqueeze x axes -> y""", {"x": x, "a": a, "b": b, "one": i64(-1)}, [("y", np.expand_dims(x, tuple((a - b).ravel())))],
+         const=["a", "b", "one"])
