@@ -216,18 +216,18 @@ property_value(tn_ctx *ctx, const tnr_property *p)
     return tn_none_value(ctx);
 }
 
-static const tn_node *
-properties(const listing *l, tnr_device *dev)
+const tn_node *
+tnt_properties(tn_ctx *ctx, tnr_device *dev)
 {
     uint32_t n = 0;
     const tnr_property *p = dev ? tnr_device_properties(dev, &n) : NULL;
     tn_list out = {0};
     for (uint32_t i = 0; i < n; i++)
-        out = tn_list_append(l->s->ctx, out,
-                             tn_dictv(l->s->ctx, "name", text(l, p[i].name), "value",
-                                      property_value(l->s->ctx, &p[i]), "doc", text(l, p[i].doc),
-                                      NULL));
-    return tn_array_of(l->s->ctx, out);
+        out = tn_list_append(ctx, out,
+                             tn_dictv(ctx, "name", tn_string(ctx, p[i].name), "value",
+                                      property_value(ctx, &p[i]), "doc",
+                                      tn_string(ctx, p[i].doc ? p[i].doc : ""), NULL));
+    return tn_array_of(ctx, out);
 }
 
 static bool
@@ -256,7 +256,8 @@ device_object(listing *l, tnr_runtime *rt, const tnr_driver *d, int id)
         d->describe(tnr_device_handle(dev), what, sizeof what);
     return tn_dictv(l->s->ctx, "id", tn_i64(l->s->ctx, id), "usable", tn_bool(l->s->ctx, usable),
                     usable ? "description" : "why", text(l, usable ? what : err.message), "hint",
-                    text(l, err.hint), "properties", properties(l, usable ? dev : NULL), NULL);
+                    text(l, err.hint), "properties", tnt_properties(l->s->ctx, usable ? dev : NULL),
+                    NULL);
 }
 
 static void

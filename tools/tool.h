@@ -205,6 +205,9 @@ tnt_keeps_words(tn_keeps k);
 /* Fills the parts of `opt` that come from common options. False after a message. */
 bool
 tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt);
+/* What a device tells of itself by name, for --json: name, value and doc of each. */
+const tn_node *
+tnt_properties(tn_ctx *ctx, tnr_device *dev);
 /* The name, or of NAME:auto a target as JSON with the attributes of the device that is present; NULL after a message. */
 const char *
 tnt_auto_target(tnt_session *s, const char *name);

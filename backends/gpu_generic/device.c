@@ -544,6 +544,7 @@ static const tnr_driver gpu_generic_driver = {
     .launch = gpu_generic_launch,
     .settings = gpu_generic_settings,
     .native = gpu_generic_native,
+    .properties = gpu_generic_facts,
     .target = gpu_generic_target_of,
 };
 static const tnr_driver *const gpu_generic_drivers[] = {&gpu_generic_driver};

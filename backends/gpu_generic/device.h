@@ -505,6 +505,11 @@ gpu_generic_lose(struct gpu_generic_device *d, const char *why);
 
 /* ---- device.c ---- */
 
+/* ---- facts.c ---- */
+enum { GPU_GENERIC_FACTS = 16 };
+const tnr_property *
+gpu_generic_facts(void *dev, uint32_t *n);
+
 /* [device gpu_generic]. */
 struct gpu_generic_settings {
     bool profiling, timeline, push_descriptors;
@@ -547,6 +552,8 @@ struct gpu_generic_device {
     tnb_cache cache;
     bool cache_told;
     struct gpu_generic_counts counts;
+    tnr_property facts[GPU_GENERIC_FACTS];
+    uint32_t n_facts;
     struct gpu_generic_check *check;
     bool hung; /* work never ended */
     atomic_bool lost;

@@ -37,6 +37,7 @@ VULKAN_RT_SOURCES = \
 	backends/gpu_generic/device.h \
 	backends/gpu_generic/error.c \
 	backends/gpu_generic/event.c \
+	backends/gpu_generic/facts.c \
 	backends/gpu_generic/hazard.c \
 	backends/gpu_generic/info.c \
 	backends/gpu_generic/launch.c \

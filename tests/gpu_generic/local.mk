@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # The device half of gpu_generic, on any Vulkan device; lavapipe (mesa-vulkan-drivers) is one.
 if BUILD_VULKAN
-TESTS += tests/gpu_generic/auto.py tests/gpu_generic/device.py tests/gpu_generic/words.py
+TESTS += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/words.py
 check_LTLIBRARIES += tests/gpu_generic/vk_layer.la
 tests_gpu_generic_vk_layer_la_SOURCES = tests/gpu_generic/vk_layer.c
 tests_gpu_generic_vk_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
 tests_gpu_generic_vk_layer_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
 if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu_generic/t_reader
+TESTS += tests/gpu_generic/t_reader
+tests_gpu_generic_t_reader_SOURCES = tests/gpu_generic/t_reader.c backends/gpu_generic/reader.c backends/gpu_generic/device.h
+tests_gpu_generic_t_reader_CPPFLAGS = $(TEST_CPPFLAGS) $(VULKAN_CFLAGS)
+tests_gpu_generic_t_reader_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 check_PROGRAMS += tests/gpu_generic/t_vulkan
 TESTS += tests/gpu_generic/t_vulkan
 tests_gpu_generic_t_vulkan_SOURCES = tests/gpu_generic/t_vulkan.c
@@ -27,4 +32,4 @@ tests_gpu_generic_t_spirv_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LI
 endif
 endif
 endif
-EXTRA_DIST += tests/gpu_generic/auto.py tests/gpu_generic/device.py tests/gpu_generic/words.py tests/gpu_generic/kernels.py
+EXTRA_DIST += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/words.py tests/gpu_generic/kernels.py
