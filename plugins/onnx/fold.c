@@ -563,9 +563,12 @@ onnx_read_slice_terms(onnx_node *n, int64_t rank, onnx_terms *t)
     n_steps = t->count;
     if (onnx_has(n, 4) && !list_or_input(n, "", 4, "the steps", t->steps, &n_steps))
         return false;
-    if (n_axes != t->count || n_steps != t->count || t->count > rank)
+    if (n_axes != t->count || n_steps != t->count)
         return onnx_fail(n, TNB_SHAPE, "there are %u starts, but %u axes and %u steps", t->count,
                          n_axes, n_steps);
+    if (t->count > rank)
+        return onnx_fail(n, TNB_SHAPE, "%u axes are sliced, but the data has rank %" PRId64,
+                         t->count, rank);
     for (uint32_t i = 0; i < t->count; i++) {
         t->starts[i] = onnx_simplify(n, t->starts[i]);
         t->ends[i] = onnx_simplify(n, t->ends[i]);

@@ -39,6 +39,7 @@ begin_attempt(forks *f, const char *choices)
     imp->choices = choices;
     imp->n_choices = imp->n_decided = imp->n_nodes = 0;
     imp->at_fork = false;
+    imp->dim_names = imp->shapeless = NULL;
     tnb_strmap_init(&imp->dims, imp->arena);
     tnb_ptrmap_init(&imp->rolled, imp->arena);
 }
@@ -170,6 +171,42 @@ report_too_many(forks *f, uint32_t before)
         hint_at_condition(f, imp->fork_inputs);
 }
 
+/* The first error recorded behind `before`; its texts stay where the diagnostics are cut. */
+static tnb_diag
+first_error(const tnb_diags *d, uint32_t before)
+{
+    uint32_t i = before, n = tnb_diags_count(d);
+    while (i < n && tnb_diags_get(d, i)->severity != TNB_ERROR)
+        i++;
+    return i < n ? *tnb_diags_get(d, i) : (tnb_diag){0};
+}
+
+static void
+report_again(tnb_diags *d, const tnb_diag *e)
+{
+    tnb_report(d, e->severity, e->status, e->place, "%s", e->message);
+    for (uint32_t i = 0; i < e->n_notes; i++)
+        tnb_diag_note(d, "%s", e->notes[i]);
+    if (e->hint)
+        tnb_diag_hint(d, "%s", e->hint);
+}
+
+/* Neither branch can be compiled; recorded since `before` is what is wrong with the else branch. What
+ * the reader can do something about counts: a branch that wants what is not known goes before one
+ * that fits nothing. */
+static void
+report_neither(tnb_diags *d, uint32_t before, const tnb_diag error[2], const char *const why[2],
+               const char *types)
+{
+    bool wants = error[0].status == TNB_UNSUPPORTED && error[1].status != TNB_UNSUPPORTED;
+    if (wants) {
+        tnb_diags_cut(d, before);
+        report_again(d, &error[0]);
+    }
+    tnb_diag_note(d, "%s", types);
+    tnb_diag_note(d, "with the %s branch: %s", wants ? "else" : "then", why[wants]);
+}
+
 /* The rest of the model for both branches of the If that the last attempt came to. */
 static const char *
 choose_both(forks *f, const char *choices, uint32_t before)
@@ -180,12 +217,14 @@ choose_both(forks *f, const char *choices, uint32_t before)
     const char *text = imp->fork_text, *types = why_not(imp, before), *why[2], *made[2] = {NULL};
     const tnb_strmap dims = imp->dims;
     const tn_node *bound = imp->must_bind, *bound_by[2], *inputs = imp->fork_inputs;
+    tnb_diag error[2];
     tnb_diags_cut(d, before);
     for (int k = 0; k < 2 && !f->too_many; k++) {
         uint32_t from = tnb_diags_count(d);
         imp->must_bind = bound;
         made[k] = choose(f, tn_strf(imp->ctx, "%s%c", choices, "te"[k]));
         why[k] = made[k] ? NULL : why_not(imp, from);
+        error[k] = first_error(d, from);
         bound_by[k] = imp->must_bind;
         if (!made[k] && !f->too_many &&
             !(k && !made[0])) /* the last one's errors stay if neither is made */
@@ -194,8 +233,7 @@ choose_both(forks *f, const char *choices, uint32_t before)
     if (f->too_many)
         return NULL;
     if (!made[0] && !made[1]) {
-        tnb_diag_note(d, "%s", types);
-        tnb_diag_note(d, "with the then branch: %s", why[0]);
+        report_neither(d, before, error, why, types);
         imp->must_bind = bound_by[0] != bound ? bound_by[0] : bound_by[1];
         return NULL;
     }
