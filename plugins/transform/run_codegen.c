@@ -99,14 +99,21 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
     const tn_node *options = tn_dict_get(tn_dict_get(r->pc->options, "target_options"), codegen),
                   *payload = NULL;
     tnb_diags *diags = tn_diags(r->ctx);
-    uint32_t before = tnb_diags_errors(diags);
+    uint32_t before = tnb_diags_errors(diags), n = tnb_diags_count(diags);
     tnb_status s = e->compile(e->self, r->ctx, symbol, fn, r->pc->target, options, &payload);
     const tn_node *attrs = tn_dict_set(r->ctx, fn->attrs, "Codegen", NULL);
     bool fallback =
         tn_option_bool(r->pc, "fallback") || tn_dict_int(r->pc->config, "tenon.fallback", 0) != 0;
     if (s == TNB_UNSUPPORTED && fallback) {
-        tn_warn(r->ctx, fn->base.loc, "%s: %s does not support this function; it is compiled here",
-                symbol, codegen);
+        /* an error that the generator recorded becomes the warning's reason */
+        const char *why = "";
+        for (uint32_t i = n; i < tnb_diags_count(diags) && !*why; i++)
+            if (tnb_diags_get(diags, i)->severity == TNB_ERROR)
+                why = tn_strf(r->ctx, ": %s", tnb_diags_get(diags, i)->message);
+        tnb_diags_cut(diags, n);
+        tn_warn(r->ctx, fn->base.loc,
+                "%s: %s does not support this function; it is compiled here%s", symbol, codegen,
+                why);
         tn_module_edit_set(r->edit, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
         return true;
     }

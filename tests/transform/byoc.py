@@ -84,6 +84,10 @@ check("call_dps_packed" not in text and '"Codegen"' not in text, "with fallback 
 same("fallback", out, model=half)
 out, text = opt("site's fallback", PARTITION + ", RunCodegen", "--set", "tenon.fallback=true", model=half)
 check("call_dps_packed" not in text and '"Codegen"' not in text, "with the site's fallback as well")
+r = tenon("opt", module("float64"), "-p", PARTITION + ", RunCodegen{fallback=true}", "-o", path("recorded.py"),
+          "--plugin-path", PLUGINS)
+check(r.returncode == 0 and "it is compiled here: testext has no float64" in r.stderr,
+      "an error that the generator records is the warning's reason", r)
 
 r = tenon("opt", module(), "-p", 'FuseOpsByPattern{patterns=["nobody.mm := matmul(x, w)"], annotate_codegen=true}, RunCodegen',
           "--plugin-path", PLUGINS)

@@ -57,7 +57,7 @@ static const tnk_fusion_pattern matmul_bias_relu = {
     .attrs = workspace,
 };
 
-/* Takes float32 only. */
+/* Takes float32 only; says so of float64. */
 static tnb_status
 compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
         const tn_target *target, const tn_node *options, const tn_node **payload)
@@ -67,7 +67,10 @@ compile(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,
     (void)target;
     for (uint32_t i = 0; i < func->params.n; i++)
         if (!tnb_dtype_eq(tn_type_dtype(func->params.at[i]->type), TNB_F32))
-            return TNB_UNSUPPORTED;
+            return tnb_dtype_eq(tn_type_dtype(func->params.at[i]->type), TNB_F64)
+                       ? (tn_error(ctx, 0, TNB_UNSUPPORTED, "testext has no float64"),
+                          TNB_UNSUPPORTED)
+                       : TNB_UNSUPPORTED;
     *payload = tn_dictv(ctx, "params", tn_i64(ctx, func->params.n), "level",
                         tn_i64(ctx, tn_dict_int(options, "level", 0)), NULL);
     return TNB_OK;
