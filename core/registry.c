@@ -359,8 +359,10 @@ find(tn_registry *r, enum table t, const char *name, tnb_err *err)
         return NULL;
     }
     tnb_err local = {0};
-    if (load(r, p, err ? err : &local) != TNB_OK)
+    if (load(r, p, err ? err : &local) != TNB_OK) {
+        tnb_err_prefix(err, "%s '%s'", kinds[t].kind, name);
         return NULL;
+    }
     e = tnb_strmap_get(&r->tables[t].by_name, name);
     if (!e)
         tnb_fail(err, TNB_NOT_FOUND, "plugin %s does not hold the %s '%s'", p->name, kinds[t].kind,
@@ -525,11 +527,30 @@ tn_nearest_name(tn_registry *r, const char *kind, const char *name)
     return near;
 }
 
+static const tnb_plugin *
+unusable(tn_ctx *ctx, const char *kind, const char *name)
+{
+    const tnb_plugins *p = ctx->reg ? ctx->reg->plugins : NULL;
+    return p ? tnb_plugins_unusable(p, kind, name, NULL) : NULL;
+}
+
+bool
+tn_note_unusable(tn_ctx *ctx, const char *kind, const char *name)
+{
+    const tnb_plugin *p = unusable(ctx, kind, name);
+    if (!p)
+        return false;
+    tnb_diag_note(ctx->diags, "plugin '%s' promises it but cannot be used: %s", p->name, p->why);
+    if (*p->cure)
+        tnb_diag_hint(ctx->diags, "%s", p->cure);
+    return true;
+}
+
 const tn_node *
 tn_missing(tn_ctx *ctx, const char *kind, const char *name, const tnb_err *err)
 {
     tn_error(ctx, 0, err->status ? err->status : TNB_NOT_FOUND, "%s", err->message);
-    const char *near = tn_nearest_name(ctx->reg, kind, name);
+    const char *near = unusable(ctx, kind, name) ? NULL : tn_nearest_name(ctx->reg, kind, name);
     if (near && strcmp(near, name) != 0)
         tnb_diag_hint(ctx->diags, "did you mean '%s'?", near);
     else if (*err->hint)

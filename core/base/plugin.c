@@ -475,12 +475,14 @@ promise(const char *text, const char *kind)
     return strncmp(text, kind, n) == 0 && text[n] == ':' ? text + n + 1 : NULL;
 }
 
+/* A name that ends in '*' stands for all that begin like it. */
 static bool
 promises(const tnb_plugin *c, const char *kind, const char *name)
 {
+    size_t n = strlen(name);
     for (uint32_t k = 0; k < c->n_provides; k++) {
         const char *s = promise(c->provides[k], kind);
-        if (s && strcmp(s, name) == 0)
+        if (s && (n && name[n - 1] == '*' ? strncmp(s, name, n - 1) : strcmp(s, name)) == 0)
             return true;
     }
     return false;
@@ -567,18 +569,29 @@ nearest_promise(const tnb_plugins *p, const char *kind, const char *name)
     return near;
 }
 
+const tnb_plugin *
+tnb_plugins_unusable(const tnb_plugins *p, const char *kind, const char *name, uint32_t *from)
+{
+    for (uint32_t i = from ? *from : 0; i < p->all.n; i++) {
+        const tnb_plugin *c = &p->all.at[i]->pub;
+        if (!usable(c) && c->state != TNB_PLUGIN_HIDDEN && promises(c, kind, name)) {
+            if (from)
+                *from = i + 1;
+            return c;
+        }
+    }
+    return NULL;
+}
+
 static void
 not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
 {
-    for (uint32_t i = 0; i < p->all.n; i++) {
-        const tnb_plugin *c = &p->all.at[i]->pub;
-        if (!usable(c) && c->state != TNB_PLUGIN_HIDDEN && promises(c, kind, name)) {
-            tnb_fail(err, TNB_NOT_FOUND,
-                     "no %s '%s': plugin '%s' promises it but cannot be used: %s", kind, name,
-                     c->name, c->why);
-            tnb_hint(err, "%s", c->cure);
-            return;
-        }
+    const tnb_plugin *unusable = tnb_plugins_unusable(p, kind, name, NULL);
+    if (unusable) {
+        tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': plugin '%s' promises it but cannot be used: %s",
+                 kind, name, unusable->name, unusable->why);
+        tnb_hint(err, "%s", unusable->cure);
+        return;
     }
     const char *near = nearest_promise(p, kind, name);
     tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': no usable plugin provides it", kind, name);

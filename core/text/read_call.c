@@ -650,6 +650,8 @@ rd_op_call(reader *r, const ast *e, const char *name)
         rd_error(r, e, TNB_NOT_FOUND, "no operator 'R.%s'", name + strlen("relax."));
         if (err.status != TNB_OK && err.status != TNB_NOT_FOUND)
             tnb_diag_note(tn_diags(r->ctx), "%s", err.message);
+        if (!rd_many_errors(r) && tn_note_unusable(r->ctx, "op", name))
+            return rd_failed();
         if (near && !strncmp(near, "relax.", 6))
             rd_hint(r, "the nearest name is 'R.%s'", near + 6);
         else if (near)

@@ -499,8 +499,10 @@ intrinsic(reader *r, const ast *e, const char *name)
         }
     if (!op) {
         rd_error(r, e, TNB_NOT_FOUND, "'T.%s' is not known", name);
-        const char *near =
-            rd_many_errors(r) ? NULL : tn_nearest_name(reg, "op", tn_strf(r->ctx, "tirx.%s", name));
+        const char *op_name = tn_strf(r->ctx, "tirx.%s", name);
+        if (rd_many_errors(r) || tn_note_unusable(r->ctx, "op", op_name))
+            return rd_failed();
+        const char *near = tn_nearest_name(reg, "op", op_name);
         if (near && !strncmp(near, "tirx.", 5))
             rd_hint(r, "the nearest name is 'T.%s'", near + 5);
         return rd_failed();

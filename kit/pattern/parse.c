@@ -227,8 +227,11 @@ check_op(parser *p, const char *start, const tnk_pat *pat)
     if (!r || tn_find_op(r, pat->callee, NULL))
         return;
     const char *near = tn_nearest_name(r, "op", pat->callee);
+    bool first = !p->failed;
     p->at = start;
     wrong(p, near ? tn_strf(p->ctx, "an operator (such as %s)", near) : "an operator");
+    if (first)
+        (void)tn_note_unusable(p->ctx, "op", pat->callee);
 }
 
 static tnk_pat *

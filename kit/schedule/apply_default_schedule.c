@@ -190,13 +190,12 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
     const tn_target_kind *kind = target ? tn_find_target(reg, target->kind, NULL) : NULL;
     const tn_array *keys = target ? keys_of(ctx, target, kind) : NULL;
     const tnk_rule *r = NULL;
-    tnb_err err = {0};
     const char *tried = name;
     if (strchr(name, '.')) {
-        r = tn_find_entry(reg, "rule", name, &err);
+        r = tn_find_entry(reg, "rule", name, NULL);
     } else {
         tried = tn_strf(ctx, "%s.%s", kind ? kind->base.name : "TARGET", name);
-        r = kind ? tn_find_entry(reg, "rule", tried, &err) : NULL;
+        r = kind ? tn_find_entry(reg, "rule", tried, NULL) : NULL;
         for (uint32_t i = 0; !r && keys && i < keys->items.n; i++) {
             const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
             const char *full = key ? tn_strf(ctx, "%s.%s", key->value, name) : NULL;
@@ -208,11 +207,16 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
     if (!r) {
         tn_error(ctx, 0, TNB_NOT_FOUND, "no schedule rule '%s' for target '%s'", name,
                  kind ? kind->base.name : "none");
-        if (strchr(name, '.'))
-            tnb_diag_note(tn_diags(ctx), "%s", err.message);
-        else
-            tnb_diag_note(tn_diags(ctx), "there is none of these: %s", tried);
-        tnb_diag_hint(tn_diags(ctx), "tenon list rules names them all");
+        tnb_diag_note(tn_diags(ctx), "there is none of these: %s", tried);
+        bool said = false;
+        for (const char *p = tried; *p && !said;) {
+            size_t n = strcspn(p, ",");
+            said = tn_note_unusable(ctx, "rule", tn_strn(ctx, p, n));
+            p += n + (p[n] == ',');
+            p += *p == ' ';
+        }
+        if (!said)
+            tnb_diag_hint(tn_diags(ctx), "tenon list rules names them all");
     }
     return r;
 }

@@ -79,8 +79,12 @@ find_intrinsic(tnk_sch *s, const tnk_item *block, const char *name, const tn_nod
     const tnk_tensor_intrin *t = reg ? tn_find_entry(reg, "tensor_intrin", name, &err) : NULL;
     if (!t) {
         const char *near = reg ? tn_nearest_name(reg, "tensor_intrin", name) : NULL;
-        return tnk_sch_fail(s, block, me, "there is no tensor intrinsic '%s'%s%s%s", name,
-                            near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
+        bool first = !s->broken && !s->quiet;
+        tnk_sch_fail(s, block, me, "there is no tensor intrinsic '%s'%s%s%s", name,
+                     near ? " (nearest: '" : "", near ? near : "", near ? "')" : "");
+        if (first)
+            (void)tn_note_unusable(s->ctx, "tensor_intrin", name);
+        return false;
     }
     if (tnk_tensor_intrin_get(s->ctx, t, desc, impl))
         return true;

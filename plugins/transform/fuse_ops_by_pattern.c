@@ -40,6 +40,23 @@ add_rule(tn_ctx *ctx, rule_list *out, const tnk_fusion_pattern *e)
     return r.pat != NULL;
 }
 
+/* Warns of plugins that have more patterns of a family than were found. */
+static void
+tell_refused(tn_ctx *ctx, const char *family)
+{
+    const tnb_plugins *all = tn_registry_plugins(tn_ctx_registry(ctx));
+    const tnb_plugin *p;
+    uint32_t from = 0;
+    while (all && (p = tnb_plugins_unusable(all, "pattern", family, &from))) {
+        if (p->state != TNB_PLUGIN_REFUSED)
+            continue;
+        tn_warn(ctx, 0, "the patterns of plugin '%s' are not used, as it is refused: %s", p->name,
+                p->why);
+        if (*p->cure)
+            tnb_diag_hint(tn_diags(ctx), "%s", p->cure);
+    }
+}
+
 /* All registered patterns whose names begin with the first n characters of `prefix`, by falling
  * priority; of equal ones the later first. */
 static bool
@@ -59,8 +76,10 @@ add_family(tn_ctx *ctx, rule_list *out, const char *prefix, size_t n)
     }
     if (!found.n) {
         tn_error(ctx, 0, TNB_NOT_FOUND, "no plugin offers a pattern '%.*s*'", (int)n, prefix);
+        (void)tn_note_unusable(ctx, "pattern", tn_strf(ctx, "%.*s*", (int)n, prefix));
         return false;
     }
+    tell_refused(ctx, tn_strf(ctx, "%.*s*", (int)n, prefix));
     for (uint32_t i = 0; i < found.n; i++)
         if (!add_rule(ctx, out, found.at[i]))
             return false;
@@ -92,9 +111,10 @@ add_named(tn_ctx *ctx, rule_list *out, const char *text)
     const tnk_fusion_pattern *e = tn_find_entry(reg, "pattern", text, NULL);
     if (e)
         return add_rule(ctx, out, e);
+    tn_error(ctx, 0, TNB_NOT_FOUND, "no plugin offers the pattern '%s'", text);
     const char *near = tn_nearest_name(reg, "pattern", text);
-    tn_error(ctx, 0, TNB_NOT_FOUND, "no plugin offers the pattern '%s'%s%s", text,
-             near ? "; the nearest name is " : "", near ? near : "");
+    if (!tn_note_unusable(ctx, "pattern", text) && near)
+        tnb_diag_hint(tn_diags(ctx), "the nearest name is '%s'", near);
     return false;
 }
 

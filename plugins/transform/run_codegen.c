@@ -36,15 +36,16 @@ static const tnk_external *
 find_external(runner *r, const char *codegen, const tn_node *func)
 {
     tn_registry *reg = tn_ctx_registry(r->ctx);
-    tnb_err err = {0};
-    const tnk_external *e = reg ? tn_find_entry(reg, "external", codegen, &err) : NULL;
+    const tnk_external *e = reg ? tn_find_entry(reg, "external", codegen, NULL) : NULL;
     if (e)
         return e;
     const char *near = reg ? tn_nearest_name(reg, "external", codegen) : NULL;
-    tn_error(r->ctx, func->loc, TNB_NOT_FOUND,
-             "no plugin offers the codegen '%s'%s%s (tenon list plugins --why tells which were "
-             "considered)",
-             codegen, near ? "; the nearest name is " : "", near ? near : "");
+    tn_error(r->ctx, func->loc, TNB_NOT_FOUND, "no plugin offers the codegen '%s'", codegen);
+    if (!tn_note_unusable(r->ctx, "external", codegen))
+        tnb_diag_hint(tn_diags(r->ctx),
+                      near ? "the nearest name is '%s'"
+                           : "tenon list plugins --why shows which were considered",
+                      near);
     return NULL;
 }
 

@@ -89,6 +89,41 @@ with open(f"{other}/other.plugin") as f:
 write("legal_two/other.plugin", text.replace("name = test", "name = other"))
 r = tenon("run", TEXT, "-t", "cpu", "--plugin-path", f"{folder}:{other}")
 refused("two legalizers of one operator", r, "is provided by plugin 'test' and by plugin 'other'", "prefer.relax.nn.relu@", status=(1,))
+# ---- whatever is asked for by name: the refused plugin that promises it is told with the reason, not another name that is like it ----
+names = {"pattern": "vendor.mm", "external": "vendor", "op": "relax.vendor.op", "target": "vendor", "rule": "vendor.Tile", "importer": "vendor",
+         "tensor_intrin": "vendor.mma"}
+promise = ", ".join(f"{kind}:{name}" for kind, name in names.items()) + ", op:tirx.vendor_fn, pass:Twist"
+HEAD = '@R.function\ndef main(x: R.Tensor((2, 3), dtype="float32")):\n    y = '
+ours = write("ours.py", HEAD + "R.vendor.op(x)\n    return y\n")
+scalar = write("scalar.py", '@T.prim_func\ndef f(a: T.Buffer((4,), "float32")):\n    for i in range(4):\n        with T.sblock("b"):\n            v = T.axis.spatial(4, i)\n'
+               "            a[v] = T.vendor_fn(a[v])\n")
+foreign = write("model.vendor", "a model of the vendor's own format")
+flow = write("flow.py", HEAD.replace("    y = ", "    with R.dataflow():\n        y = ") + "R.nn.relu(x)\n        R.output(y)\n    return y\n")
+called = write("called.py", HEAD + 'R.call_pure_packed("vendor.fn", x, sinfo_args=[R.Tensor((2, 3), dtype="float32")])\n    return y\n')
+asked = [("a family of patterns", ("opt", TEXT, "-p", 'FuseOpsByPattern{patterns=["vendor.*"]}')),
+         ("a pattern", ("opt", TEXT, "-p", 'FuseOpsByPattern{patterns=["vendor.mm"]}')),
+         ("a code generator", ("opt", flow, "-p", 'FuseOpsByPattern{patterns=["vendor.r := relax.nn.relu(x)"], annotate_codegen=true}, RunCodegen')),
+         ("an operator in a pattern", ("opt", TEXT, "-p", 'FuseOpsByPattern{patterns=["r := vendor.op(x)"]}')),
+         ("a pass", ("opt", TEXT, "-p", "Twist")), ("an operator of a module", ("opt", ours, "-p", "FuseOps")),
+         ("an intrinsic of a module", ("opt", scalar, "-p", "FuseOps")), ("a target", ("compile", TEXT, "-t", "vendor", "-o", path("x.tno"))),
+         ("an importer", ("compile", foreign, "-o", path("x.tno"))),
+         ("a rule", ("opt", TEXT, "-p", 'LegalizeOps, ApplyDefaultSchedule{rules=["vendor.Tile"]}')),
+         ("a target's rule", ("opt", TEXT, "-t", "vendor", "-p", 'LegalizeOps, ApplyDefaultSchedule{rules=["Tile"]}')),
+         ("an operator that is shown", ("show", "op", "vendor.op")), ("a pass that is shown", ("show", "pass", "Twist")),
+         ("a rule that is shown", ("show", "rule", "vendor.Tile"))]
+for how, mode, abi, *texts in (("of another ABI", None, "9.0", "9.0", "hint: "), ("that everybody may write", 0o777, "0.1", "everybody may write", "hint: chmod go-w")):
+    folder = put(f"asked_{abi}", "good", abi=abi, provides=promise, mode=mode)
+    for what, command in asked:
+        refused(f"{what} of a plugin {how}", tenon(*command, "--plugin-path", folder), "test", *texts)
+    folder = put(f"asked_rt_{abi}", "good", abi=abi, provides="packed:vendor.fn", mode=mode)
+    with open(f"{folder}/test.plugin") as f:
+        text = f.read()
+    write(f"asked_rt_{abi}/test.plugin", text.replace("kind = compiler", "kind = runtime"))
+    refused(f"a packed function of a plugin {how}", tenon("run", called, "--plugin-path", folder), "test", *texts)
+site = write("device.ini", "[plugin null_rt]\ndigest = " + 64 * "0" + "\n")
+os.chmod(site, 0o644)
+refused("a device of a plugin with another digest", tenon("run", TEXT, "-t", "null", "--config", site), "null_rt", "digest demands", "hint:")
+
 # ---- two importers of one name; settings of a HOME that cannot be read ----
 twice = put("importer_twice", "good", provides="pass:Twist, importer:onnx")
 r = tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-o", path("x.tno"), "--plugin-path", twice)

@@ -221,6 +221,12 @@ tnb_plugins_provided(const tnb_plugins *p, tnb_arena *a, const char *kind, uint3
 TNB_EXPORT const tnb_plugin *
 tnb_plugins_find(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err);
 
+/* A plugin that promises kind:name and cannot be used: refused, or left out by [tenon] plugins; NULL: none. Its `why` and `cure`
+ * say the rest. `from`: where to begin, 0 at first, moved on behind the one found; NULL: at the first. A name that ends in '*'
+ * stands for all that begin like it, here and in tnb_plugins_find. */
+TNB_EXPORT const tnb_plugin *
+tnb_plugins_unusable(const tnb_plugins *p, const char *kind, const char *name, uint32_t *from);
+
 /* Loads a plugin (after those it requires), or returns what was loaded before. NULL on failure,
  * which also marks it as refused. To be called on the main thread. */
 TNB_EXPORT const tnb_plugin_head *

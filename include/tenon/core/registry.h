@@ -172,6 +172,10 @@ tn_registry_plugins(const tn_registry *r);
 /* The nearest registered name, for hints; NULL if none is near. */
 TNB_EXPORT const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name);
+/* After an error that there is no such name: notes why a plugin that promises it cannot be used, with the cure as the hint. False:
+ * no plugin does, and nothing is added. `name` as in tnb_plugins_unusable. */
+TNB_EXPORT bool
+tn_note_unusable(struct tn_ctx *ctx, const char *kind, const char *name);
 
 /* What the entries of a higher layer's tables look like, and what is to be asked further of the core's own; ends with a NULL kind,
  * and stays. The kit says it when it is loaded. */
