@@ -452,6 +452,11 @@ tnk_pass_list_expand(tn_ctx *ctx, const tnk_pipeline *p, tn_pass_list *list)
 {
     struct maker m = {.ctx = ctx};
     tn_pass_list out = {0};
+    bool shares = false;
+    for (uint32_t i = 0; i < list->n; i++)
+        shares |= list->at[i].name[0] == '@';
+    if (!shares) /* the common case: each kernel is lowered by a list that was expanded before */
+        return true;
     for (uint32_t i = 0; i < list->n && !m.failed; i++) {
         const char *name = list->at[i].name;
         const struct shared_list *shared = find_shared(name);
