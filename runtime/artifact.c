@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Artifacts: maps the file and checks header, section table, hashes and programs before anything is
- * used; picks a variant. */
+ * used. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,7 +11,6 @@
 #include "internal.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
-#include "tenon/base/log.h"
 
 /* ---- sections ---- */
 
@@ -388,8 +387,6 @@ tnr_artifact_function_at(const tnr_artifact *a, uint32_t i)
     return a && i < a->n_functions ? &a->functions[i] : NULL;
 }
 
-/* ---- choosing a variant ---- */
-
 const tnr_external *
 tnr_variant_external(const tnr_variant *v, const char *symbol)
 {
@@ -397,82 +394,4 @@ tnr_variant_external(const tnr_variant *v, const char *symbol)
         if (strcmp(v->externals[i].symbol, symbol) == 0)
             return &v->externals[i];
     return NULL;
-}
-
-/* Code on one of the variant's devices. */
-static tnb_status
-device_takes(tnr_runtime *rt, const char *device, size_t code_bytes, const char *format,
-             const char *const *features, uint32_t n_features, tnb_err *err)
-{
-    tnr_device *dev;
-    TNB_TRY(tnr_device_open(rt, device, 0, &dev, err));
-    const tnr_driver *drv = tnr_device_driver(dev);
-    if (code_bytes)
-        TNB_TRY(tnr_device_check_native(dev, rt->opt.no_native, err));
-    if (code_bytes) {
-        bool known = false;
-        for (const char *const *f = drv->formats; f && *f; f++)
-            known |= strcmp(*f, format) == 0;
-        if (!known)
-            return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'",
-                            drv->base.name, format);
-    }
-    return drv->check_features(tnr_device_handle(dev), features, n_features, err);
-}
-
-static tnb_status
-can_run(tnr_runtime *rt, const tnr_variant *v, tnb_err *err)
-{
-    TNB_TRY(device_takes(rt, v->device, v->code_bytes, v->format, v->features, v->n_features, err));
-    if (v->fallback_device)
-        TNB_TRY(device_takes(rt, v->fallback_device, v->fallback_bytes, v->fallback_format,
-                             v->fallback_features, v->n_fallback_features, err));
-    for (uint32_t i = 0; i < v->n_packed; i++) {
-        const tnr_external *x = tnr_variant_external(v, v->packed[i]);
-        if (x ? !tnr_find_loader(rt, x->loader, err) : !tnr_find_packed(rt, v->packed[i], err))
-            return err->status;
-    }
-    return TNB_OK;
-}
-
-tnb_status
-tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant,
-                  tnb_buf *why, tnb_err *err)
-{
-    NEED(rt, err);
-    NEED(a, err);
-    NEED(variant, err);
-    tnb_buf lines = {0}, *w = why ? why : &lines;
-    size_t start = w->n;
-    tnb_err first = {0};
-    for (uint32_t i = 0; i < a->n_variants; i++) {
-        const tnr_variant *v = &a->variants[i].info;
-        tnb_err e = {0};
-        if (wanted && strcmp(wanted, v->name) != 0 && strcmp(wanted, v->device) != 0)
-            (void)tnb_fail(&e, TNB_NOT_FOUND, "'%s' was asked for", wanted);
-        else if (can_run(rt, v, &e) == TNB_OK) {
-            *variant = i;
-            tnb_buf_free(&lines);
-            return TNB_OK;
-        } else {
-            tnb_log(TNB_LOG_INFO, "%s: variant %" PRIu32 " (%s on %s) is passed over: %s", a->name,
-                    i, v->name, v->device, e.message);
-        }
-        if (first.status == TNB_OK || (first.status == TNB_NOT_FOUND && e.status != TNB_NOT_FOUND))
-            first = e;
-        tnb_buf_printf(w, "%svariant %" PRIu32 " (%s on %s): %s", w->n > start ? "\n" : "", i,
-                       v->name, v->device, e.message);
-    }
-    tnb_status st = tnb_fail(err, first.status, "%s: no variant runs here: %s", a->name,
-                             w->s ? w->s + start : first.message);
-    tnb_buf names = {0};
-    for (uint32_t i = 0; i < a->n_variants; i++)
-        tnb_buf_printf(&names, "%s%s", i ? ", " : "", a->variants[i].info.name);
-    if (first.hint[0])
-        tnb_hint(err, "%s", first.hint);
-    else if (first.status == TNB_NOT_FOUND && wanted && names.s)
-        tnb_hint(err, "it has %s", names.s);
-    tnb_buf_free(&names);
-    tnb_buf_free(&lines);
-    return st;
 }

@@ -30,6 +30,8 @@ struct tnr_session {
     tnr_runtime *own, *runtime;
     tnr_artifact *artifact;
     tnr_vm *vm;
+    uint32_t variant;
+    tnb_buf why; /* it is that one */
     const tnr_signature *signature;
     tnr_value *args; /* by parameter */
     bool *given;
@@ -80,9 +82,8 @@ static tnb_status
 make_machine(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
 {
     const char *name = opt->function ? opt->function : "main";
-    uint32_t variant;
-    TNB_TRY(tnr_artifact_pick(s->runtime, s->artifact, opt->target, &variant, NULL, err));
-    TNB_TRY(tnr_vm_new(s->runtime, s->artifact, variant, &s->vm, err));
+    TNB_TRY(tnr_artifact_pick(s->runtime, s->artifact, opt->target, &s->variant, &s->why, err));
+    TNB_TRY(tnr_vm_new(s->runtime, s->artifact, s->variant, &s->vm, err));
     s->signature = tnr_artifact_function(s->artifact, name);
     if (!s->signature) {
         const tnr_signature *first = tnr_artifact_function_at(s->artifact, 0);
@@ -167,6 +168,7 @@ tnr_session_close(tnr_session *s)
     tnb_conf_free(s->conf);
     free(s->args);
     free(s->given);
+    tnb_buf_free(&s->why);
     free(s);
 }
 
@@ -174,6 +176,14 @@ const tnr_signature *
 tnr_session_signature(const tnr_session *s)
 {
     return s ? s->signature : NULL;
+}
+
+const tnr_variant *
+tnr_session_variant(const tnr_session *s, const char **why)
+{
+    if (why)
+        *why = s && s->why.s ? s->why.s : "";
+    return s ? tnr_artifact_variant(s->artifact, s->variant) : NULL;
 }
 
 tnr_vm *

@@ -12,7 +12,9 @@
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME",
-     "target (default: cpu); with an artifact: the variant to run"},
+     "target (default: cpu); with an artifact: the variants to choose from, NAME[,NAME...] "
+     "(default: "
+     "[tenon] target_order)"},
     {"function", 'f', TNT_VALUE, "NAME", "function to run (default: main)"},
     {"input", 'i', TNT_LIST, "NAME=FILE",
      "read an input from a .npy or .pb file or a pipe (-: standard input); #INDEX=FILE counts from "

@@ -624,6 +624,21 @@ compile_for_here(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
         opt->usual_attrs = usual;
 }
 
+/* One line that says which variant of several runs and why. */
+static void
+say_variant(const tnt_args *a, const tnr_artifact *artifact, const tnb_buf *why)
+{
+    tnb_buf line = {0};
+    for (size_t i = 0; tnr_artifact_variants(artifact) > 1 && i < why->n; i++)
+        if (why->s[i] == '\n')
+            tnb_buf_puts(&line, "; ");
+        else
+            tnb_buf_putc(&line, why->s[i]);
+    if (line.n)
+        tnt_remark(a, "tenon: %s\n", line.s);
+    tnb_buf_free(&line);
+}
+
 bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out)
 {
@@ -663,10 +678,14 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
         start = tnt_now();
         st = tnr_artifact_open_fd(out->compiled.fd, path, &out->artifact, &err);
     }
+    tnb_buf why = {0};
     if (st == TNB_OK)
         st = tnr_artifact_pick(rt, out->artifact,
                                out->was_compiled ? NULL : tnt_value(a, "target", NULL),
-                               &out->variant, NULL, &err);
+                               &out->variant, &why, &err);
+    if (st == TNB_OK)
+        say_variant(a, out->artifact, &why);
+    tnb_buf_free(&why);
     if (st == TNB_OK)
         st = tnr_vm_new(rt, out->artifact, out->variant, &out->vm, &err);
     out->load_seconds = tnt_now() - start;

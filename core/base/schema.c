@@ -21,6 +21,9 @@ static const tnb_conf_key tenon_keys[] = {
         "prefer.NAME = PLUGIN: the provider of NAME if several plugins provide it"),
     KEY("trust_owners", TNB_CONF_LIST, NULL, "user IDs of additional trusted plugin owners"),
     KEY("default_target", TNB_CONF_TEXT, "cpu", "target if none is given"),
+    KEY("target_order", TNB_CONF_LIST, NULL,
+        "targets or devices, best first: which one of an artifact's runs; unset: the artifact's "
+        "order"),
     KEY("cache_dir", TNB_CONF_PATH, NULL, "cache folder; unset: $XDG_CACHE_HOME/tenon"),
     NUMBER("cache_size", "2048", 1, 1 << 24, "limit on the size of the caches, MiB"),
     NUMBER(

@@ -77,14 +77,16 @@ check_tenon(tn_ctx *ctx, const tnb_conf *conf)
             !is_folder(v->value))
             tnb_conf_report(v, tn_diags(ctx), TNB_INVALID,
                             "'cache_dir' is '%s', which is no folder", v->value);
-        if (strcmp(v->key, "default_target") != 0 || v->layer == TNB_CONF_BUILT_IN)
+        bool order = strcmp(v->key, "target_order") == 0; /* which names devices, too */
+        if ((!order && strcmp(v->key, "default_target") != 0) || v->layer == TNB_CONF_BUILT_IN)
             continue;
         const char **names = tnb_conf_split(tn_arena(ctx), v->value, &k);
         for (uint32_t t = 0; t < k; t++) {
-            if (is_target(ctx, conf, names[t]))
+            if (is_target(ctx, conf, names[t]) ||
+                (order && driver_promised(ctx, "device", names[t])))
                 continue;
             tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND,
-                            "'default_target' is '%s': there is no such target", names[t]);
+                            "'%s' is '%s': there is no such target", v->key, names[t]);
             const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", names[t]);
             if (near)
                 tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);

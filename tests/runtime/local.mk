@@ -13,6 +13,12 @@ tests_runtime_t_artifact_SOURCES = tests/runtime/t_artifact.c tests/runtime/asse
 tests_runtime_t_artifact_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_runtime_t_artifact_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/runtime/t_variants
+TESTS += tests/runtime/t_variants
+tests_runtime_t_variants_SOURCES = tests/runtime/t_variants.c tests/runtime/assemble.h
+tests_runtime_t_variants_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_variants_LDADD = $(KIT_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/runtime/t_hostile
 TESTS += tests/runtime/t_hostile
 tests_runtime_t_hostile_SOURCES = tests/runtime/t_hostile.c tests/runtime/assemble.h

@@ -14,7 +14,7 @@ TOOLS_TESTS = \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py tests/tools/settings.py \
 	tests/tools/tune.py \
-	tests/tools/usage.py tests/tools/text.py \
+	tests/tools/usage.py tests/tools/variants.py tests/tools/text.py \
 	tests/tools/vendors.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
 EXTRA_DIST += tests/tools/candidate.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)

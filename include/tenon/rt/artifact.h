@@ -71,10 +71,13 @@ tnr_artifact_variants(const tnr_artifact *a);
 TNB_EXPORT const tnr_variant *
 tnr_artifact_variant(const tnr_artifact *a, uint32_t i);
 
-/* The first variant that this machine can run, of those named `wanted` (target name or device;
- * NULL: any). `why` (may be NULL) receives a line for each variant passed over; the error holds the
- * same when none is left, with the status of the first one passed over that was named (TNB_NOT_FOUND: no
- * variant, driver or packed function of a name; TNB_DEVICE; TNB_UNSUPPORTED; TNB_UNTRUSTED). */
+/* The first variant that this machine can run: of those that `wanted` names (targets or devices with
+ * commas between them, best first), or where it is NULL of all, in the order of [tenon] target_order of
+ * the runtime's settings; variants that are not named there come behind, in the artifact's order. `why` (may
+ * be NULL) receives a line that says which one and why, and one for each variant that was tried before
+ * it. The error holds the latter when none is left, with the status of the first one passed over that was
+ * named (TNB_NOT_FOUND: no variant, driver or packed function of a name; TNB_DEVICE; TNB_UNSUPPORTED;
+ * TNB_UNTRUSTED). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, uint32_t *variant,
                   tnb_buf *why, tnb_err *err);

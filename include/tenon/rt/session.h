@@ -30,8 +30,8 @@ typedef struct tnr_session tnr_session;
 
 typedef struct tnr_session_options {
     uint32_t size; /* sizeof, or 0 */
-    const char
-        *target; /* the variant's target or device; NULL: the first that this machine can run */
+    const char *
+        target; /* the variant's target or device, or several, as tnr_artifact_pick has them; NULL: as the settings say */
     const char *function; /* NULL: "main" */
     tnr_runtime *
         runtime; /* shared; borrowed, it outlives the session. NULL: one of the session's own, made by */
@@ -59,6 +59,9 @@ tnr_session_close(tnr_session *s);
 /* Names, dtypes and shapes of what the function takes and gives. Borrowed; never NULL. */
 TNB_EXPORT const tnr_signature *
 tnr_session_signature(const tnr_session *s);
+/* The variant that runs and, where `why` is not NULL, lines that say why it is that one (tnr_artifact_pick). Borrowed; never NULL. */
+TNB_EXPORT const tnr_variant *
+tnr_session_variant(const tnr_session *s, const char **why);
 TNB_EXPORT tnr_vm *
 tnr_session_vm(
     tnr_session *s); /* its machine; borrowed, not to be called while a call is under way */
