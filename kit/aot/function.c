@@ -90,23 +90,7 @@ dtype(const writer *w, tnb_dtype d)
     return tnb_printf(w->g->arena, "{%u, %u, %u}", d.code, d.bits, d.lanes);
 }
 
-static void
-put(writer *w, const char *fmt, ...) TNB_PRINTF(2, 3);
-
-static void
-put(writer *w, const char *fmt, ...)
-{
-    char text[4096];
-    va_list ap;
-    va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    if (n < 0 || n >= (int)sizeof text) {
-        w->g->failed = true; /* no instruction is that long; lists are put by themselves */
-        return;
-    }
-    tnb_buf_puts(w->out, text);
-}
+#define put(w, ...) tnb_buf_printf((w)->out, __VA_ARGS__)
 
 static uint32_t
 here(const writer *w)
@@ -469,7 +453,7 @@ launch(writer *w, const tnb_vm_insn *in)
                    numbers.n ? numbers.s : "{0}");
     tnb_buf_printf(o, "TENON_DO(%u, tenon_launch(r, %s, a, p, %u, b, c, %u)); }", place, name, n,
                    aot_asks(w->g, name));
-    w->g->failed |= params.failed || args.failed || numbers.failed;
+    w->out->failed |= params.failed || args.failed || numbers.failed;
     tnb_buf_free(&params);
     tnb_buf_free(&args);
     tnb_buf_free(&numbers);

@@ -6,10 +6,24 @@
 
 #include "tenon/core/text.h"
 
+/* Whether generated C, or the headers that it includes, uses the name or names that begin with it and '_'. */
+static bool
+is_reserved(const char *name)
+{
+    static const char *const own[] = {"tenon", "tnb", "tk"};
+    size_t n = strcspn(name, "_");
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (n == strlen(own[i]) && !memcmp(name, own[i], n))
+            return true;
+    return false;
+}
+
 const char *
 tnk_aot_identifier(tn_ctx *ctx, const char *text)
 {
     tnb_buf b = {0};
+    if (is_reserved(text))
+        tnb_buf_puts(&b, "m");
     for (const char *c = text; *c; c++) {
         bool digit = *c >= '0' && *c <= '9';
         bool fine = digit || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
@@ -96,6 +110,46 @@ check_io(aot_program *g, const char *function, const tn_node *io, bool result, u
     return false;
 }
 
+/* Takes a name of C for what is described; false after recording an error when something else has it. */
+static bool
+take_symbol(aot_program *g, tnb_strmap *taken, const char *symbol, const char *what)
+{
+    const char *other = tnb_strmap_get(taken, symbol);
+    tnb_strmap_set(taken, symbol, what);
+    if (!other)
+        return true;
+    tn_error(g->ctx, 0, TNB_INVALID, "%s and %s are both called '%s' in C", other, what, symbol);
+    tnb_diag_hint(tn_diags(g->ctx), "rename one of them in the module");
+    return false;
+}
+
+/* All that other objects see: of functions, of the model, kernels. */
+static bool
+check_symbols(aot_program *g)
+{
+    static const char *const parts[] = {"inputs", "outputs", "workspace"};
+    const char *prefix = g->in->prefix;
+    tnb_strmap taken;
+    tnb_strmap_init(&taken, g->arena);
+    bool fine =
+        take_symbol(g, &taken, tnb_printf(g->arena, "%s_message", prefix), "the texts of errors") &&
+        take_symbol(g, &taken, tnb_printf(g->arena, "%s_constants", prefix), "constants");
+    for (uint32_t i = 0; fine && i < g->n_entries; i++) {
+        const char *symbol = g->entries[i].symbol,
+                   *name = g->p.text + g->p.functions[g->entries[i].function].name;
+        fine = take_symbol(g, &taken, symbol, tnb_printf(g->arena, "function '%s'", name));
+        for (size_t k = 0; fine && k < sizeof parts / sizeof *parts; k++)
+            fine = take_symbol(g, &taken, tnb_printf(g->arena, "%s_%s", symbol, parts[k]),
+                               tnb_printf(g->arena, "the %s of function '%s'", parts[k], name));
+    }
+    for (uint32_t i = 0; fine && i < g->p.head.n_kernels; i++) {
+        const char *symbol = g->p.text + g->p.kernels[i].name;
+        fine = take_symbol(g, &taken, symbol,
+                           tnb_printf(g->arena, "kernel '%s'", symbol + strlen(prefix) + 1));
+    }
+    return fine;
+}
+
 static bool
 find_entries(aot_program *g)
 {
@@ -122,14 +176,9 @@ find_entries(aot_program *g)
         for (uint32_t k = 0; k < e->n_outputs; k++)
             if (!check_io(g, name, item(sig, "results", k), true, &ignored))
                 return false;
-        for (uint32_t k = 0; k + 1 < g->n_entries; k++)
-            if (!strcmp(g->entries[k].symbol, e->symbol)) {
-                tn_error(g->ctx, 0, TNB_INVALID, "two functions are called '%s' in C", e->symbol);
-                return false;
-            }
     }
     if (g->n_entries)
-        return true;
+        return check_symbols(g);
     tn_error(g->ctx, 0, TNB_NOT_FOUND,
              "the module has no function that can be called from outside");
     return false;
@@ -283,24 +332,25 @@ put_entry(tnb_buf *b, const aot_entry *e)
     uint32_t room = e->n_inputs ? e->n_inputs : 1;
     put_descriptions(b, e, "params", "inputs", e->n_inputs);
     put_descriptions(b, e, "results", "outputs", e->n_outputs);
-    tnb_buf_printf(b, "static const uint8_t %s_kinds[] = {", s);
+    tnb_buf_printf(b, "static const uint8_t kinds%u[] = {", e->function);
     for (uint32_t i = 0; i < e->n_inputs; i++)
         tnb_buf_printf(b, "%s%s", i ? ", " : "", tags[e->kinds[i]]);
     tnb_buf_printf(
-        b, "%s};\nstatic const tenon_entry %s_entry = {f%u, %s_inputs, %s_kinds, %u, %u, %d};\n",
-        e->n_inputs ? "" : "0", s, e->function, s, s, e->n_inputs, e->n_outputs, e->is_tuple);
+        b, "%s};\nstatic const tenon_entry entry%u = {f%u, %s_inputs, kinds%u, %u, %u, %d};\n",
+        e->n_inputs ? "" : "0", e->function, e->function, s, e->function, e->n_inputs, e->n_outputs,
+        e->is_tuple);
     tnb_buf_printf(b,
                    "size_t\n%s_workspace(const tenon_tensor *inputs)\n{\n    tenon_run r;\n    "
                    "tenon_value a[%u];\n"
-                   "    return tenon_query(&r, &%s_entry, inputs, a);\n}\n",
-                   s, room, s);
+                   "    return tenon_query(&r, &entry%u, inputs, a);\n}\n",
+                   s, room, e->function);
     tnb_buf_printf(
         b,
         "int\n%s(const tenon_tensor *inputs, tenon_tensor *outputs, void *workspace, size_t "
         "bytes)\n{\n"
         "    tenon_run r;\n    tenon_value a[%u];\n"
-        "    return tenon_call(&r, &%s_entry, inputs, outputs, workspace, bytes, a);\n}\n\n",
-        s, room, s);
+        "    return tenon_call(&r, &entry%u, inputs, outputs, workspace, bytes, a);\n}\n\n",
+        s, room, e->function);
 }
 
 static void
@@ -435,5 +485,9 @@ tnk_aot_write(tn_ctx *ctx, const tnk_aot_input *in, tnb_buf *source, tnb_buf *he
     put_header(&g, header);
     if (g.failed)
         return TNB_UNSUPPORTED;
-    return source->failed || header->failed ? TNB_NO_MEMORY : TNB_OK;
+    if (source->failed || header->failed) {
+        tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for the text of '%s.c'", in->prefix);
+        return TNB_NO_MEMORY;
+    }
+    return TNB_OK;
 }

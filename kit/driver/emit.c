@@ -41,10 +41,15 @@ driver_emit_check(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target 
                      target->name);
     if (!opt->output)
         return wrong(ctx, TNB_INVALID, "no folder is named for what is emitted");
-    if (!opt->prefix || strcmp(opt->prefix, tnk_aot_identifier(ctx, opt->prefix)))
-        return wrong(ctx, TNB_INVALID, "'%s' is no C identifier to begin symbols with",
-                     opt->prefix ? opt->prefix : "");
-    return TNB_OK;
+    const char *prefix = opt->prefix ? opt->prefix : "", *fine = tnk_aot_identifier(ctx, prefix);
+    if (!strcmp(prefix, fine))
+        return TNB_OK;
+    (void)wrong(ctx, TNB_INVALID,
+                "'%s' cannot begin symbols: it is no C identifier, or one that Tenon's own symbols "
+                "begin with",
+                prefix);
+    tnb_diag_hint(tn_diags(ctx), "'%s' can", fine);
+    return TNB_INVALID;
 }
 
 static tnb_status

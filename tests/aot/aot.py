@@ -376,6 +376,40 @@ def refusals():
 
 
 @case
+def names():
+    """Functions and kernels that would have one name in C are refused; a kernel's name may be long; names that the generated C uses are
+    no prefix, and those of files get a letter in front."""
+    function = """    @R.function
+    def {}(x: R.Tensor((4,), "float32")):
+        return R.{}(x)
+"""
+    kernel = """    @T.prim_func(private=True)
+    def {0}(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            with T.sblock("b"):
+                vi = T.axis.spatial(4, i)
+                B[vi] = A[vi] * T.float32(2)
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        cls = Module
+        return R.call_tir(cls.{0}, (x,), out_sinfo=R.Tensor((4,), "float32"))
+"""
+    for name in ("main_inputs", "main_outputs", "main_workspace", "message", "constants"):
+        model = module("two", function.format("main", "exp") + function.format(name, "log"))
+        refused(f"a function '{name}'", tenon("compile", model, "--emit=c", "-o", path("no")), f"two_{name}", f"function '{name}'", "hint")
+        refused(f"a kernel '{name}'", tenon("compile", module("one", kernel.format(name)), "--emit=c", "-o", path("no")), f"one_{name}",
+                f"kernel '{name}'", "hint")
+    x = [("float32", (4,), [1.0, 2.0, 3.0, 4.0])]
+    Emitted(module("own", function.format("main", "exp") + function.format("main_kinds", "log") + function.format("main_entry", "negative")),
+            "own").equal("functions with names of details", x)
+    Emitted(module("long", kernel.format("k" * 5000)), "long").equal("a kernel with a long name", x)
+    for name in ("tenon", "tenon_aot", "tnb_kernel", "tk"):
+        refused(f"prefix '{name}'", tenon("compile", model, "--emit=c", "--prefix", name, "-o", path("no")), f"'{name}'", f"'m{name}' can")
+        r = tenon("compile", module(name, function.format("run", "exp") + function.format("main", "log")), "--emit=static-lib", "-o", path(name))
+        check(r.returncode == 0 and os.path.exists(path(f"{name}/libm{name}.a")), f"a model called {name}", r)
+
+
+@case
 def aarch64():
     gcc, qemu = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
     if not gcc or not qemu:
