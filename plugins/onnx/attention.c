@@ -482,6 +482,9 @@ import_rotary(onnx_node *n)
         angle[i] = onnx_fix_extent(n, angle[i], 0, in.at[0],
                                    onnx_has(n, 3) ? "the rows of 'position_ids'"
                                                   : "the batch of the angles");
+        angle[i] = onnx_fix_extent(n, angle[i], 1, in.at[rank == 3 ? 1 : 2],
+                                   onnx_has(n, 3) ? "the columns of 'position_ids'"
+                                                  : "the positions of the angles");
         angle[i] = onnx_unsqueeze(n, angle[i], &head_axis, 1);
     }
     const tn_expr *part[2] = {rotated(n, onnx_slice_ints(n, x, 3, 0, width), angle[0], angle[1],
