@@ -146,6 +146,7 @@ ALLOWED = [
     "(PRelu): an extent of",  # the slope is broadcast, not the data; ONNX Runtime does both
     "has 1 entries for",  # GroupNormalization: parameters have an entry a channel; ONNX Runtime broadcasts one
     "the window is larger than the padded data",  # ONNX Runtime's pooling rounds -1/2 to 0
+    "(Attention): extent 0 is",  # there is one batch size; ONNX Runtime broadcasts one of 1 where it expands the function
     "(Attention): extent 1 is",  # a mask is as long as the keys; ONNX Runtime leaves out the rest of a longer one
     "(GatherND): extent",  # the data's batches are the indices' batches; ONNX Runtime takes more or fewer
     "argument 'max_output_boxes_per_class' has",  # NonMaxSuppression: a scalar; ONNX Runtime takes the first of more
@@ -157,6 +158,9 @@ MORE_THAN = [
     "in the Resize operator",  # it has no kernels for outer axes
     "with zero effective input extent",  # Pad by reflection, of nothing: the result is as empty
     "Pad reflect requires axis length",  # the same of one element, which is repeated as NumPy does
+    "exceeds maximum allowed",  # Pad by reflection beyond the data, which goes back and forth as NumPy does
+    "Unexpected mode of 3",  # Pad by wrapping, of nothing
+    "Only N can be zero",  # global pooling of no channels is as empty; of no points, what the reductions give
 ]
 
 # What says that ONNX Runtime lacked memory, not that the model is wrong.
