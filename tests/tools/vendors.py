@@ -86,6 +86,26 @@ os.chmod(later, 0o644)
 refused("a later file decides", tenon("plugin", "disable", "onnx", env=home | {"TENON_CONFIG": later}), "later.ini:2", "no effect", "hint:", status=(1,))
 check(text() == before, "and nothing is written")
 
+# ---- the settings of all users ----
+etc, everyone = path("etc"), path("etc/tenon.ini")
+os.makedirs(etc)
+os.chmod(etc, 0o755)
+admin = home | {"TENON_SYSCONFDIR": etc}
+write("home/tenon/tenon.ini", "[tenon]\nthreads = 1\n")
+r = tenon("plugin", "disable", "null", "--system", env=admin)
+check(r.returncode == 0 and everyone in r.stdout and open(everyone).read() == "[tenon]\nplugins = *, -null\n" and text() == "[tenon]\nthreads = 1\n",
+      "--system changes the installation's file, not the user's", r)
+check(os.stat(everyone).st_mode & 0o777 == 0o644, "which others may read and not write")
+check(not re.search(r"^null ", tenon("list", "plugins", env=admin).stdout, re.M), "and which counts")
+r = tenon("plugin", "enable", "null", env=admin)
+check(r.returncode == 0 and text() == "[tenon]\nplugins = *\nthreads = 1\n", "a user may have it again", r)
+write("home/tenon/tenon.ini", "[tenon]\nthreads = 1\n")
+write("etc/tenon.ini", "[tenon]\nplugins = *, -null\nlock = tenon.plugins\n")
+os.chmod(everyone, 0o644)
+refused("not where the site locks it", tenon("plugin", "enable", "null", env=admin), "tenon.ini:3 locks it", "--system", status=(1,))
+r = tenon("plugin", "enable", "null", "--system", env=admin)
+check(r.returncode == 0 and open(everyone).read() == "[tenon]\nplugins = *\nlock = tenon.plugins\n", "who administers may", r)
+
 # ---- settings of plugins ----
 r = tenon("list", "plugins", "--config", write("own.ini", "[plugin cpu]\nspeed = 9\n"))
 check("[plugin cpu] has no setting 'speed'" in r.stderr and "own.ini:2" in r.stderr, "a setting that a plugin does not have", r)

@@ -17,6 +17,7 @@ build all all --disable-shared
 build some cpu,cpu_rt,ops
 all=$tmp/all/tools/tenon some=$tmp/some/tools/tenon
 ls "$tmp/all/plugins-stage/"*.so >"$tmp/out" 2>/dev/null && fail "there are modules without shared libraries"
+nm "$all" 2>/dev/null | grep -q ' tnk_describe_tables$' || fail "the kit does not say what entries have to have"
 model=$(ls "$top_srcdir"/examples/digits/*.onnx | head -n 1)
 "$all" list plugins --why >"$tmp/out" 2>&1 || fail "the plugins cannot be listed"
 [ "$(grep -c 'ready: linked into the program' "$tmp/out")" -ge 10 ] || fail "less than ten plugins are linked in"
