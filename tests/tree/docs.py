@@ -2,6 +2,7 @@
 """What the pages and the examples of manual pages name is there: files, folders, and for every `tenon ...` line the subcommand, its options, and what it lists or
 shows; such lines without place holders are run. Lines that begin with `$` are run elsewhere (tests/vendor/field.sh, tests/tools/pages.py)."""
 import glob
+import json
 import os
 import re
 import shlex
@@ -135,6 +136,12 @@ for at, folders, files in os.walk(SRC):
     pages += [os.path.join(at, "README.md")] if "README.md" in files and at != SRC else []
 for p in pages:
     check_page(p)
+said = dict(re.findall(r"^\| `(\w+)` \| ([^|]*)", open(pages[0], encoding="utf-8").read(), re.M))
+for t in json.loads(run("list", "targets", "--json").stdout):  # README's table of targets is true of the program
+    if t["name"] in said or t["name"] == t["kind"]:
+        compiles = "generates no kernels" not in t["today"]
+        if said.get(t["name"], "").startswith("compiles and runs") != compiles:
+            bad.append(f"README.md: {t['name']}: '{said.get(t['name'], '')}', but list targets says '{t['today']}'")
 HEADINGS = ["What it does", "What it does not do yet", "Files", "Try it", "Make your own"]
 backends = sorted(glob.glob(os.path.join(SRC, "backends", "*", "README.md")))
 for p in backends:  # whoever knows one folder knows all
