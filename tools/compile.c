@@ -18,9 +18,10 @@ static const tnt_option options[] = {
      "write C or machine code for programs without the runtime: c, obj or static-lib "
      "(default: tno, an artifact)"},
     {"prefix", 0, TNT_VALUE, "NAME",
-     "with --emit: first part of symbols and file names (default: the model's name)"},
+     "with --emit: first part of symbols and file names (default: the model's name)", "emit"},
     {"mtriple", 0, TNT_VALUE, "TRIPLE",
-     "with --emit: machine to compile for (aarch64-linux-gnu), in place of the target's mtriple"},
+     "with --emit: machine to compile for (aarch64-linux-gnu), in place of the target's mtriple",
+     "emit"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_MCPU("default: as the target says"),
     TNT_PASS_CONFIG,
@@ -28,10 +29,10 @@ static const tnt_option options[] = {
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant (.npy, .pb)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "limit on scalar operations per function and pass (default 1e9)"},
+     "limit on scalar operations per function and pass (default 1e9)", "verify"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "dump the module before and after each pass into this folder"},
     {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
-     "with --dump-ir: dump only before and after these passes"},
+     "with --dump-ir: dump only before and after these passes", "dump-ir"},
     {"reproducer", 0, TNT_VALUE, "FILE.py",
      "on a failing pass: write the module and the remaining passes here"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write timings in Chrome trace format"},
@@ -39,7 +40,7 @@ static const tnt_option options[] = {
      "number of kernels to compile in parallel (default: all processors)"},
     {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
     {"timing", 0, TNT_FLAG, NULL, "print the time of each stage to standard error"},
-    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --verify"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --verify", "verify"},
     {0}};
 
 static bool
@@ -99,6 +100,12 @@ emit_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 static bool
 is_other_format(const tnt_args *a, const char *out)
 {
+    if (strcmp(tnt_value(a, "emit", "tno"), "tno") != 0) {
+        if (!tnb_ends_with(out, ".tno"))
+            return false;
+        tnt_usage(a->command, "--emit writes a folder, and '%s' would say it is an artifact", out);
+        return true;
+    }
     static const char *const others[] = {".so",  ".a",    ".o",  ".c",   ".h",
                                          ".exe", ".onnx", ".py", ".json"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -122,7 +129,7 @@ run(tnt_session *s, const tnt_args *a)
         out = tn_strf(s->ctx, "%.*s.tno",
                       (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
     }
-    if (!tnt_has(a, "emit") && is_other_format(a, out))
+    if (is_other_format(a, out))
         return TNT_USAGE;
     if (is_read_from(a, out))
         return TNT_FAILED;

@@ -16,15 +16,15 @@ static const tnt_option options[] = {
     {"function", 0, TNT_VALUE, "NAME", "compare only this function"},
     {"exec", 0, TNT_FLAG, NULL, "run both on the same random inputs and compare the outputs"},
     {"target", 't', TNT_VALUE, "NAME",
-     "with --exec: compile the second module (default: the first) for this target"},
+     "with --exec: compile the second module (default: the first) for this target", "exec"},
     {"pass-config", 0, TNT_LIST, "KEY=JSON",
-     "with --target: pass configuration under upstream's keys"},
-    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --exec"},
-    {"budget", 0, TNT_VALUE, "N", "limit on scalar operations per function (default 1e9)"},
+     "with --target: pass configuration under upstream's keys", "target"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --exec", "exec"},
+    {"budget", 0, TNT_VALUE, "N", "limit on scalar operations per function (default 1e9)", "exec"},
     {"rtol", 0, TNT_VALUE, "X",
-     "relative tolerance of --exec (default 1e-3; tensor programs of 16-bit floats: 0.03)"},
+     "relative tolerance of --exec (default 1e-3; tensor programs of 16-bit floats: 0.03)", "exec"},
     {"atol", 0, TNT_VALUE, "X",
-     "absolute tolerance of --exec (default 1e-5; tensor programs of 16-bit floats: 0.03)"},
+     "absolute tolerance of --exec (default 1e-5; tensor programs of 16-bit floats: 0.03)", "exec"},
     {0}};
 
 static void
@@ -319,8 +319,6 @@ run(tnt_session *s, const tnt_args *a)
     if (!tnt_has(a, "target"))
         return a->n_operands == 2 ? compare(s, a, NULL)
                                   : tnt_usage(a->command, "a second module is missing");
-    if (!tnt_has(a, "exec"))
-        return tnt_usage(a->command, "option '--target' needs '--exec'");
     /* ORDER: compiling may move what the context holds, so modules are read afterwards */
     if (!tnt_program_open(s, a, a->operands[a->n_operands - 1], &p))
         return tnt_failure();

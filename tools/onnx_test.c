@@ -40,7 +40,7 @@ static const tnt_option options[] = {
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "limit on scalar operations per function and pass (default 1e9)"},
+     "limit on scalar operations per function and pass (default 1e9)", "verify"},
     {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
     {0}};
 

@@ -161,15 +161,15 @@ static const tnt_option opt_options[] = {
     {"opt-level", 0, TNT_VALUE, "N", "skip passes above this optimization level (default 2)"},
     {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
     {"verify-budget", 0, TNT_VALUE, "N",
-     "limit on scalar operations per function and pass (default 1e9)"},
+     "limit on scalar operations per function and pass (default 1e9)", "verify"},
     {"dump-ir", 0, TNT_VALUE, "DIR", "dump the module before and after each pass into this folder"},
     {"dump-only", 0, TNT_VALUE, "PASS[,PASS]",
-     "with --dump-ir: dump only before and after these passes"},
+     "with --dump-ir: dump only before and after these passes", "dump-ir"},
     {"reproducer", 0, TNT_VALUE, "FILE.py",
      "on a failing pass: write the module and the remaining passes here"},
     {"trace", 0, TNT_VALUE, "FILE.json", "write timings in Chrome trace format"},
     {"timing", 0, TNT_FLAG, NULL, "print the time of each pass to standard error"},
-    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --verify"},
+    {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --verify", "verify"},
     {0}};
 
 const tnt_command tnt_command_opt = {

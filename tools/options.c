@@ -152,6 +152,18 @@ parse_long(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
     return TNT_OK;
 }
 
+/* An option without effect is a mistake. */
+static int
+check_needs(const tnt_command *c, const tnt_args *a)
+{
+    for (int i = 0; i < a->n_given; i++) {
+        const tnt_option *o = a->given[i].option;
+        if (o->needs && !tnt_has(a, o->needs))
+            return tnt_usage(c, "option '--%s' has no effect without '--%s'", o->name, o->needs);
+    }
+    return TNT_OK;
+}
+
 int
 tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out)
 {
@@ -184,6 +196,8 @@ tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out)
         status = tnt_usage(c, out->n_operands ? "an operand is missing" : "an operand is missing");
     if (status == TNT_OK && c->max_operands >= 0 && out->n_operands > c->max_operands)
         status = tnt_usage(c, "unexpected operand '%s'", out->operands[c->max_operands]);
+    if (status == TNT_OK && !tnt_has(out, "help"))
+        status = check_needs(c, out);
     if (status != TNT_OK)
         tnt_args_free(out);
     return status;

@@ -364,10 +364,6 @@ dump_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     const char *only = tnt_value(a, "dump-only", NULL);
     if (!only)
         return true;
-    if (!opt->dump_dir) {
-        tnt_usage(a->command, "option '--dump-only' needs '--dump-ir DIR'");
-        return false;
-    }
     uint32_t n = 0;
     const char **names = tnb_conf_split(tn_arena(s->ctx), only, &n);
     const char **list = TNB_NEW_N(tn_arena(s->ctx), const char *, n + 1);
@@ -573,7 +569,7 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
     static const char *const compiling[] = {"dim",           "bind",    "profile",   "verify",
                                             "verify-budget", "dump-ir", "dump-only", "reproducer",
                                             "trace",         "jobs",    "no-cache",  "debug",
-                                            "pass-config",   "mcpu"};
+                                            "pass-config",   "mcpu",    "tuning-db"};
     for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
         if (tnt_has(a, compiling[i])) {
             tnt_usage(a->command,

@@ -29,6 +29,7 @@ typedef struct tnt_option {
     tnt_option_kind kind;
     const char *metavar;
     const char *doc;
+    const char *needs; /* another option, without which this one has no effect; NULL: none */
 } tnt_option;
 
 /* The option of commands that run passes; tnt_compile_options reads it. */

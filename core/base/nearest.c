@@ -47,7 +47,7 @@ tnb_nearest(const char *s, const char *const *names, uint32_t n)
     const char *best = NULL;
     if (k == 0 || k > LONGEST)
         return NULL;
-    unsigned least = (unsigned)k / 3 + 1;
+    unsigned least = k < 5 ? (unsigned)k / 3 + 1 : (unsigned)(k + 1) / 3;
     for (uint32_t i = 0; i < n; i++) {
         size_t m = names[i] ? strlen(names[i]) : 0;
         if (m == 0 || m > LONGEST)

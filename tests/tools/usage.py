@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Help, lists, exit statuses and hints of the command line."""
 import os
+import tempfile
 
 from clitest import DIGITS, check, done, refused, tenon
 
@@ -25,11 +26,25 @@ digits = os.path.join(DIGITS, "digits.onnx")
 for what, option, value in (("jobs", "-j", "none"), ("a dimension", "--dim", "x"), ("a debug word", "--debug", "nothing"),
                             ("a budget", "--verify-budget", "0"), ("a seed", "--seed", "-1")):
     for command in ("run", "compile"):
-        refused(f"{command}: {what} that is none", tenon(command, digits, option, value), option.strip("-"), value, status=(2,))
+        refused(f"{command}: {what} that is none", tenon(command, digits, option, value, "--verify"), option.strip("-"), value, status=(2,))
 for command in ("run", "compile", "bench"):
     refused(f"{command}: an unknown dimension", tenon(command, digits, "--dim", "nowhere=3"), "'nowhere'", "hint:", status=(1,))
     refused(f"{command}: a negative extent", tenon(command, digits, "--dim", "x=-1"), "at least 0", "'x=-1'", status=(2,))
 refused("an extent that is declared otherwise", tenon("compile", digits, "--dim", "image=[7777, 1, 8, 8]"), "extent 0 of input", "7777", status=(1,))
+for command, option, value, other in (("run", "--rtol", "1", "--expect"), ("bench", "--atol", "1", "--expect"), ("run", "--verify-budget", "3e7", "--verify"),
+                                      ("compile", "--verify-budget", "3e7", "--verify"), ("opt", "--seed", "1", "--verify"),
+                                      ("compile", "--dump-only", "FuseOps", "--dump-ir"), ("compile", "--prefix", "net", "--emit"),
+                                      ("compile", "--mtriple", "aarch64-linux-gnu", "--emit"), ("diff", "--rtol", "1", "--exec"),
+                                      ("diff", "--target", "cpu", "--exec"), ("onnx-test", "--verify-budget", "3e7", "--verify")):
+    refused(f"{command} {option} without {other}", tenon(command, digits, option, value), f"'{option}' has no effect without '{other}'", status=(2,))
+with tempfile.TemporaryDirectory() as d:
+    for emit, name in (("c", "out.tno"), ("tno", "out.c")):
+        refused(f"--emit={emit} into {name}", tenon("compile", digits, "--emit", emit, "-o", os.path.join(d, name)), f"{name}'", "would say it is", status=(2,))
+    tno = os.path.join(d, "digits.tno")
+    check(tenon("compile", digits, "-o", tno).returncode == 0, "compiles")
+    refused("--tuning-db of what is compiled", tenon("run", tno, "--tuning-db", "none"), "already compiled", status=(2,))
+r = tenon("run", digits, "--budget", "1")
+check("unknown option '--budget'" in r.stderr and "did you mean" not in r.stderr, "no senseless hint", r)
 refused("a model that is not there", tenon("run", "/nonexistent/model.onnx"), "/nonexistent/model.onnx", status=(1,))
 r = tenon("list", "passes")
 check(r.returncode == 0 and "FuseOps" in r.stdout and "StaticPlanBlockMemory" in r.stdout, "list passes", r)
@@ -62,7 +77,7 @@ check(r.returncode == 0 and "strides" in r.stdout, "show op", r)
 refused("a target misspelt whose section an INI file has", tenon("show", "pipeline", "openclsmall"), "opencl-small")
 refused("show of an unknown operator", tenon("show", "op", "nn.conv2dd"), "conv2d")
 # an interrupted compilation leaves nothing, and ends the compiler that it started; this one waits, so that it cannot end first
-import shlex, shutil, signal, subprocess, tempfile, time  # noqa: E401,E402
+import shlex, shutil, signal, subprocess, time  # noqa: E401,E402
 
 
 def running(pid):
@@ -148,7 +163,7 @@ exec '{compiler}' "$@"
 r = tenon("run", digits, "--verify", "--verify-budget", "3e7")
 check(r.returncode == 0, "a budget of 3e7", r)
 for text in ("3e", "1.5e0", "1e30", "e7"):
-    refused(f"a budget of {text}", tenon("run", digits, "--verify-budget", text), "--verify-budget", f"'{text}'", status=(2,))
+    refused(f"a budget of {text}", tenon("run", digits, "--verify", "--verify-budget", text), "--verify-budget", f"'{text}'", status=(2,))
 r = tenon("run", digits, "-q")
 check(r.returncode == 0 and not r.stderr and "probabilities" in r.stdout, "run -q", r)
 with tempfile.TemporaryDirectory() as d:
