@@ -208,6 +208,7 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
         double after = tnt_now();
         last = i + 1 == (runs ? runs : MAX_RUNS) || (!runs && i >= 2 && after - start > budget);
         if (st != TNB_OK) {
+            tnt_hint_extents(a, c->sig, &err);
             tnt_complain(&err);
             status = TNT_FAILED;
         } else if (i == -WARM_RUNS || last) {

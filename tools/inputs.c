@@ -53,25 +53,33 @@ shape_text(const inputs *in, tnb_dtype dtype, int32_t ndim, const int64_t *dims,
     return tn_strf(ctx, "%s]", text);
 }
 
-/* An order of axes that makes the shape the wanted one, as numpy.transpose takes it: axes of one extent stay in their order. NULL:
- * there is none. */
+/* An order of axes that makes the shape the wanted one, as numpy.transpose takes it: axes of one extent stay in their order, and
+ * those of any extent take what the others leave. NULL: there is none but the order they have. */
 static const char *
 order_of_axes(const inputs *in, const tnr_io *io, const tnb_dltensor *t)
 {
-    const char *text = "";
+    int32_t from[64];
     uint64_t used = 0;
+    for (int any = 0; any < 2; any++)
+        for (int32_t k = 0; k < io->ndim; k++) {
+            int64_t want = wanted_extent(in, io, k);
+            if ((want < 0) != any)
+                continue;
+            from[k] = 0;
+            while (from[k] < t->ndim &&
+                   ((!any && t->shape[from[k]] != want) || used >> from[k] & 1))
+                from[k]++;
+            if (from[k] == t->ndim)
+                return NULL;
+            used |= (uint64_t)1 << from[k];
+        }
+    const char *text = "";
+    bool other = false;
     for (int32_t k = 0; k < io->ndim; k++) {
-        int64_t want = wanted_extent(in, io, k);
-        int32_t from = -1;
-        for (int32_t j = 0; j < t->ndim && from < 0; j++)
-            if (t->shape[j] == want && !(used >> j & 1))
-                from = j;
-        if (from < 0)
-            return NULL;
-        used |= (uint64_t)1 << from;
-        text = tn_strf(in->s->ctx, "%s%s%d", text, k ? ", " : "", from);
+        other |= from[k] != k;
+        text = tn_strf(in->s->ctx, "%s%s%d", text, k ? ", " : "", from[k]);
     }
-    return text;
+    return other ? text : NULL;
 }
 
 static void

@@ -192,7 +192,7 @@ run(tnt_session *s, const tnt_args *a)
         tnb_status st = tnr_vm_call(p.vm, name, args, n, &ret, &err);
         double seconds = tnt_now() - start;
         if (st != TNB_OK)
-            tnt_complain(&err);
+            tnt_hint_extents(a, sig, &err), tnt_complain(&err);
         else
             status = show_results(s, a, sig, &ret);
         if (st == TNB_OK && tnt_has(a, "timing")) {

@@ -283,6 +283,9 @@ tnt_compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *res
 int
 tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what,
                const char **file);
+/* A hint for an error of a call that had random inputs of dynamic extents, if it has none. */
+void
+tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err);
 /* Arguments for a function of the artifact: from -i, or seeded random. n values, to be released. */
 bool
 tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,

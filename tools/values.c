@@ -302,7 +302,25 @@ tell_extents(const tnt_args *a, const tnr_signature *sig, bool compiled)
                 told[0]);
 }
 
-/* Names of a function's parameters as its model has them; malloc'ed. NULL without memory. */
+void
+tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err)
+{
+    if (*err->hint || tnt_has(a, "input") || !sig->example_shapes)
+        return;
+    for (uint32_t i = 0; i < sig->n_params; i++)
+        for (int32_t k = 0; k < sig->params[i].ndim; k++) {
+            const char *symbol = sig->params[i].symbols[k];
+            if (symbol && !strchr(symbol, ' ')) {
+                tnb_hint(err,
+                         tnt_is_artifact(a->operands[0])
+                             ? "the random inputs may be too small: give others with -i"
+                             : "the random inputs may be too small: --dim '%s=N' chooses an extent",
+                         symbol);
+                return;
+            }
+        }
+}
+
 /* Whether --bind names the input that `text`, an input as NAME=FILE, is for: it is none any more. Says so. */
 static bool
 is_bound(const tnt_args *a, const char *text)
@@ -330,6 +348,7 @@ find_input(const tnt_args *a, const char *text, const char *const *names, uint32
     return is_bound(a, text) ? -1 : tnt_assignment(text, names, n, "input", file);
 }
 
+/* Names of a function's parameters as its model has them; malloc'ed. NULL without memory. */
 static const char **
 input_names(const tnk_model *model, const tn_function *f)
 {

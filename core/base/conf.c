@@ -272,7 +272,7 @@ load_file(tnb_conf *c, const char *path, tnb_conf_layer layer, tnb_diags *d)
     struct stat st;
     bool regular = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     if (regular && tnb_unshared_fd(fd, path, &err) != TNB_OK) {
-        tnb_report(d, TNB_ERROR, err.status, (tnb_place){0}, "settings of %s", err.message);
+        tnb_report(d, TNB_ERROR, err.status, (tnb_place){0}, "the configuration %s", err.message);
         tnb_diag_hint(d, "%s", err.hint);
         close(fd);
         return;

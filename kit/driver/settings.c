@@ -59,9 +59,8 @@ check_plugin_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
     tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
                "'%s' in '%s' is no plugin that was found", name, v->key);
     const char *near = nearest_plugin(p, name);
-    if (strchr("!-~", *name))
-        tnb_diag_hint(tn_diags(ctx),
-                      "'%s' lists what may be loaded; what it does not list is left out", v->key);
+    if (strchr("!~", *name))
+        tnb_diag_hint(tn_diags(ctx), "'*, -%s' leaves that plugin out", name + 1);
     else if (near)
         tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
     else

@@ -59,6 +59,23 @@ r = tenon("run", never)
 check(r.returncode == 1 and "hint: set some with --dim NAME=N: n, m" in r.stderr,
       "where no extents are found, the user is told which dimensions to give", r)
 
+# extents that do not fit, which only the run shows
+late = module("late", "n", 'x: R.Tensor(("n", 3), "float32"), s: R.Tensor((2,), "int64")',
+              ["shape: R.Shape(ndim=2) = R.tensor_to_shape(s)", "y = R.reshape(x, shape)"])
+out = path("late.tno")
+check(tenon("compile", late, "-o", out).returncode == 0, "compiles")
+for command in (("run",), ("bench", "--runs", "1")):
+    refused(f"{command[0]} of the model", tenon(*command, late), "hint: the random inputs may be too small: --dim 'n=N'", status=(1,))
+    refused(f"{command[0]} of the artifact", tenon(*command, out), "hint: the random inputs may be too small: give others with -i", status=(1,))
+
+# an input whose axes stand in another order, for dimensions that are known and others
+named = module("named", "nhw", 'x: R.Tensor(("n", 3, "h", "w"), "float32")', ["y = R.nn.relu(x)"])
+for shape, order in (((1, 5, 7, 3), "(0, 3, 1, 2)"), ((3, 5, 7, 4), "(1, 0, 2, 3)"), ((1, 5, 7, 4), None)):
+    given = write("given.npy", npy_bytes("<f4", shape, [0] * (shape[0] * shape[1] * shape[2] * shape[3])))
+    r = tenon("run", named, "-i", "x=" + given)
+    refused(f"{shape}", r, "the model needs float32[n, 3, h, w]", status=(1,))
+    check((f"numpy.transpose(x, {order})" in r.stderr) == bool(order) and ("transpose" in r.stderr) == bool(order), f"its order: {order}", r)
+
 # tensors without elements, whose outer extent is huge: nothing is computed, and at once
 header = "{'descr': '<f4', 'fortran_order': False, 'shape': (68719476736, 0), }".ljust(117) + "\n"
 with open(path("huge.npy"), "wb") as f:
