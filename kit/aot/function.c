@@ -263,9 +263,9 @@ scalar(writer *w, const tnb_vm_insn *in)
     if (fits[in->op]) {
         put(w, "if (__builtin_%s_overflow(s[%u], s[%u], &t)) ", fits[in->op], in->b, in->c);
         if (in->aux)
-            put(w, "goto L%u; ", w->at + in->aux);
+            put(w, "{ goto L%u; } ", w->at + in->aux);
         else
-            put(w, "TENON_DO(%u, TENON_SHAPE); ", here(w));
+            put(w, "{ TENON_DO(%u, TENON_SHAPE); } ", here(w));
         put(w, "s[%u] = t;", in->a);
         return true;
     }
@@ -322,9 +322,9 @@ scalar(writer *w, const tnb_vm_insn *in)
     case TNB_VM_FIT:
         put(w, "if (tenon_extend(s[%u], %u, 1) != s[%u]) ", in->b, in->aux, in->b);
         if (in->c)
-            put(w, "goto L%u; ", w->at + in->c);
+            put(w, "{ goto L%u; } ", w->at + in->c);
         else
-            put(w, "TENON_DO(%u, TENON_SHAPE); ", here(w));
+            put(w, "{ TENON_DO(%u, TENON_SHAPE); } ", here(w));
         put(w, "s[%u] = s[%u];", in->a, in->b);
         return true;
     default:

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tenon/base/file.h"
 #include "tenon/kit/aot.h"
@@ -142,6 +143,17 @@ emit_kernels(emission *e)
     return TNB_OK;
 }
 
+/* Those of another model, or another version of this one, that were written here before: `*.c` would take them along. */
+static void
+remove_kernels(const emission *e, const char *suffix)
+{
+    for (uint32_t i = e->v->sources.n_texts;; i++) {
+        const char *name = tnb_printf(e->arena, "%s_kernels_%u.%s", e->opt->prefix, i, suffix);
+        if (unlink(tnb_path_join(e->arena, e->opt->output, name)) != 0)
+            return;
+    }
+}
+
 enum { LITERAL = 1 << 20, WORDS_A_LINE = 8 };
 
 /* As numbers of 64 bits, which compilers read faster than bytes; of objects, much is taken in by the assembler from a file. */
@@ -260,6 +272,8 @@ emit_objects(emission *e)
         st = cg->objects(cg->self, e->build, folder, e->files.at, e->files.n, archive);
     if (st == TNB_OK && library)
         st = take(e, archive);
+    if (st == TNB_OK && !library)
+        remove_kernels(e, "o");
     for (uint32_t i = 0; st == TNB_OK && !library && i < e->files.n; i++)
         st = take(e,
                   tnb_printf(e->arena, "%.*s.o", (int)strlen(e->files.at[i]) - 2, e->files.at[i]));
@@ -280,8 +294,10 @@ driver_emit(tn_ctx *ctx, const tnk_compile_options *opt, tnk_build *b,
         return failed(&e, &err);
     find_parts(&e, &m);
     tnb_status st = opt->emit == TNK_EMIT_C ? emit_c(&e) : emit_objects(&e);
-    if (st == TNB_OK && opt->emit == TNK_EMIT_C)
+    if (st == TNB_OK && opt->emit == TNK_EMIT_C) {
+        remove_kernels(&e, "c");
         st = emit_flags(&e);
+    }
     tnb_unmap(&m);
     *bytes = e.written;
     return st;

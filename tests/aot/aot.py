@@ -182,6 +182,27 @@ def same_as_c():
         if shutil.which(cxx):
             r = run(cxx, "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-xc++", "digits.h", cwd=path("c1"))
             check(r.returncode == 0 or "pragma once" in r.stderr, f"{cxx}: the header is C++", r)
+    small = module("small", """    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        return R.exp(x)
+""")
+    shapes = module("shapes", """    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        return R.shape([n * n * 4611686018427387904 - 5])
+""")
+    for kind, suffix in (("c", ".c"), ("obj", ".o")):
+        counts = []
+        for m in (model, small):
+            r = tenon("compile", m, "--emit", kind, "--prefix", "again", "-o", path("again"))
+            check(r.returncode == 0, f"--emit={kind} of {os.path.basename(m)}", r)
+            counts.append(len([f for f in os.listdir(path("again")) if f.startswith("again_kernels_") and f.endswith(suffix)]))
+        check(counts[0] > counts[1], f"--emit={kind}: kernels of what was there before are gone: {counts}")
+    tenon("compile", shapes, "--emit=c", "-o", path("shapes"))
+    for cc in ("gcc", "clang"):
+        if shutil.which(cc):
+            r = run(cc, "@shapes.flags", "-Wall", "-Wextra", "-Werror", "-c", "shapes.c", cwd=path("shapes"))
+            check(r.returncode == 0, f"{cc}: no warning of checked arithmetic", r)
     r = tenon("compile", model, "--emit=obj", "-o", path("objects"))
     objects = [f for f in os.listdir(path("objects")) if f.endswith(".o")] if r.returncode == 0 else []
     check("digits.o" in objects and "digits_constants.o" in objects and os.path.exists(path("objects/digits.h")),
