@@ -50,7 +50,7 @@ tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
 	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
 
 # Manual pages and shell completion come from the tables of options: made by the program itself.
-TENON_COMMANDS = bench check check-config check-plugin compile diff doctor help list new-plugin onnx-test opt run show tune
+TENON_COMMANDS = bench check check-config check-plugin compile diff doctor help list new-plugin plugin onnx-test opt run show tune
 TENON_MANUALS = tools/man/tenon.1 $(TENON_COMMANDS:%=tools/man/tenon-%.1)
 man1_MANS = $(TENON_MANUALS)
 completiondir = $(datadir)/bash-completion/completions

@@ -2,6 +2,7 @@
 /* Files and modules: imports, module attributes, global infos, functions in three steps (names,
  * then signatures, then bodies), so that references forward are fine.
  */
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "tenon/base/file.h"
@@ -373,6 +374,16 @@ tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n)
     return m[0].module;
 }
 
+/* A file that begins like no text would give an error a byte. */
+static bool
+is_text(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n && i < 16; i++)
+        if ((unsigned char)text[i] < ' ' && !isspace((unsigned char)text[i]))
+            return false;
+    return true;
+}
+
 const tn_module *
 tn_read_module_file(tn_ctx *ctx, const char *path)
 {
@@ -383,7 +394,16 @@ tn_read_module_file(tn_ctx *ctx, const char *path)
         tn_error(ctx, 0, err.status, "%s", err.message);
         return NULL;
     }
-    const tn_module *m = tn_read_module(ctx, path, text, n);
+    const tn_module *m = NULL;
+    if (is_text(text, n)) {
+        m = tn_read_module(ctx, path, text, n);
+    } else {
+        tn_error(ctx, tn_loc_make(ctx, (tnb_place){.file = path}), TNB_FORMAT,
+                 "no text: TVMScript was expected");
+        tnb_diag_hint(tn_diags(ctx),
+                      "models are for tenon compile, run, bench and show model; tenon opt MODEL "
+                      "-p '' writes what a model is in TVMScript");
+    }
     free(text);
     return m;
 }

@@ -43,6 +43,10 @@ with tempfile.TemporaryDirectory() as d:
     tno = os.path.join(d, "digits.tno")
     check(tenon("compile", digits, "-o", tno).returncode == 0, "compiles")
     refused("--tuning-db of what is compiled", tenon("run", tno, "--tuning-db", "none"), "already compiled", status=(2,))
+for command in (("check", digits), ("diff", digits, digits), ("opt", os.path.join(DIGITS, "digit4.npy"), "-p", "FuseOps")):
+    r = tenon(*command)
+    refused(f"{command[0]} of what is no text", r, "no text: TVMScript was expected", "hint: ", "tenon opt MODEL -p ''", status=(1,))
+    check(r.stderr.isascii() and r.stderr.count("\n") <= 4, "in one line and a hint a file", r)
 r = tenon("run", digits, "--budget", "1")
 check("unknown option '--budget'" in r.stderr and "did you mean" not in r.stderr, "no senseless hint", r)
 refused("a model that is not there", tenon("run", "/nonexistent/model.onnx"), "/nonexistent/model.onnx", status=(1,))

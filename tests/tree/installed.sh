@@ -8,6 +8,11 @@ unset TENON_PLUGIN_PATH TENON_SYSCONFDIR TENON_DATADIR TENON_CONFIG LD_LIBRARY_P
 XDG_CONFIG_HOME=/nonexistent; export XDG_CONFIG_HOME
 
 "$tenon" --version >/dev/null || fail "$tenon --version fails"
+if [ -d "$prefix/share/man" ]; then
+    for c in $("$tenon" --help | sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p'); do
+        [ -n "$(find "$prefix/share/man" -name "tenon-$c.1*")" ] || fail "tenon-$c.1 is not installed"
+    done
+fi
 find "$prefix" -name '*.la' | grep . && fail "libtool's .la files are installed"
 for so in $(find "$prefix" -name '*.so' -type f) "$tenon"; do
     paths=$(readelf -d "$so" 2>/dev/null | sed -n 's/.*R.*PATH.*\[\(.*\)\]/\1/p')
