@@ -313,14 +313,6 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
     return tnb_diags_errors(tn_diags(r->ctx)) == errors;
 }
 
-static const char *
-provider_of(const tn_ctx *ctx, const tn_pass *pass)
-{
-    const tnb_plugins *all = ctx->reg ? tn_registry_plugins(ctx->reg) : NULL;
-    const tnb_plugin *p = all ? tnb_plugins_find(all, "pass", pass->base.name, NULL) : NULL;
-    return p ? p->name : NULL;
-}
-
 static const tn_module *
 run_one(struct run *r, const tn_pass *pass, const tn_module *m)
 {
@@ -347,7 +339,7 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
                       .dir = item->dir};
     double start = now_s();
     tn_loc at = tn_at(ctx, 0);
-    const char *plugin = provider_of(ctx, pass);
+    const char *plugin = ctx->reg ? tn_registry_plugin_of(ctx->reg, &pass->base) : NULL;
     tn_running outer = tn_running_set((tn_running){pass->base.name, plugin});
     const tn_module *after = pass->run(&pc, m);
     (void)tn_running_set(outer);

@@ -84,6 +84,7 @@ struct tn_registry {
     TNB_VEC(const tn_plugin_desc *) descs;
     const tnb_plugin *loading; /* whose tables are being added */
     tnb_strmap added;          /* names of plugins added */
+    tnb_ptrmap plugin_of;      /* entries to the names of the plugins that they came with */
 };
 
 static int
@@ -147,6 +148,8 @@ add_entry(tn_registry *r, enum table t, const tnb_entry *e)
         return;
     TNB_PUSH(r->arena, td->entries, e);
     tnb_strmap_set(&td->by_name, key, e);
+    if (r->loading)
+        tnb_ptrmap_set(&r->plugin_of, e, r->loading->name);
     const char *alias = t == T_PASS ? AS(tn_pass, e)->alias : NULL;
     if (alias && !tnb_strmap_has(&td->by_name, alias))
         tnb_strmap_set(&td->by_name, alias, e);
@@ -219,6 +222,7 @@ tn_registry_new(tnb_plugins *plugins)
     for (int t = 0; t < N_TABLES; t++)
         tnb_strmap_init(&r->tables[t].by_name, a);
     tnb_strmap_init(&r->added, a);
+    tnb_ptrmap_init(&r->plugin_of, a);
     for (uint32_t i = 0; i < tn_n_structural_ops; i++)
         add_entry(r, T_OP, &tn_structural_ops[i].base);
     for (uint32_t i = 0; i < tn_n_scalar_intrinsics; i++)
@@ -498,6 +502,12 @@ tn_registry_entry(tn_registry *r, const char *kind, uint32_t i)
 {
     int t = table_of(kind);
     return t >= 0 && i < r->tables[t].entries.n ? r->tables[t].entries.at[i] : NULL;
+}
+
+const char *
+tn_registry_plugin_of(const tn_registry *r, const tnb_entry *e)
+{
+    return tnb_ptrmap_get(&r->plugin_of, e);
 }
 
 const tnb_plugins *

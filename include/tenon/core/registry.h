@@ -169,6 +169,9 @@ tn_registry_entry(tn_registry *r, const char *kind, uint32_t i);
 /* The index that the registry was made with; NULL: none. */
 TNB_EXPORT const tnb_plugins *
 tn_registry_plugins(const tn_registry *r);
+/* The name of the plugin that a registered entry came with; NULL: it came with none. */
+TNB_EXPORT const char *
+tn_registry_plugin_of(const tn_registry *r, const tnb_entry *e);
 /* The nearest registered name, for hints; NULL if none is near. */
 TNB_EXPORT const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name);
