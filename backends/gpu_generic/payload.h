@@ -60,6 +60,19 @@ typedef struct gpu_generic_kernel {
     uint32_t subgroup_size; /* that the kernel was made for; 0: any */
 } gpu_generic_kernel;
 
+/* The group that the module declares. One made for sub-groups has its threads in a row: only so are these full on every device
+ * (lavapipe cuts rows that are shorter than a sub-group off, and counts its sub-groups as if it did not). */
+static inline void
+gpu_generic_group(const uint32_t local_size[3], uint32_t subgroup_size, uint32_t group[3])
+{
+    for (int i = 0; i < 3; i++)
+        group[i] = local_size[i];
+    if (subgroup_size) {
+        group[0] *= group[1] * group[2];
+        group[1] = group[2] = 1;
+    }
+}
+
 /* A word for each parameter: kind | written << 8 | bytes << 16, where bytes is the size of one element or of the scalar. */
 typedef struct gpu_generic_param {
     tnb_param_kind kind;

@@ -119,15 +119,14 @@ check_limits(const struct gpu_generic_device *d, const struct gpu_generic_functi
     const VkPhysicalDeviceLimits *l = &i->props.limits;
     const gpu_generic_kernel *h = &k->head;
     char what[160] = "";
-    uint64_t threads = (uint64_t)h->local_size[0] * h->local_size[1] * h->local_size[2];
+    uint32_t group[3];
+    gpu_generic_group(h->local_size, h->subgroup_size, group);
+    uint64_t threads = (uint64_t)group[0] * group[1] * group[2];
     const struct gpu_generic_layout *y = k->layout;
-    if (threads > l->maxComputeWorkGroupInvocations ||
-        h->local_size[0] > l->maxComputeWorkGroupSize[0] ||
-        h->local_size[1] > l->maxComputeWorkGroupSize[1] ||
-        h->local_size[2] > l->maxComputeWorkGroupSize[2])
+    if (threads > l->maxComputeWorkGroupInvocations || group[0] > l->maxComputeWorkGroupSize[0] ||
+        group[1] > l->maxComputeWorkGroupSize[1] || group[2] > l->maxComputeWorkGroupSize[2])
         snprintf(what, sizeof what, "groups of %ux%ux%u threads (the device's have at most %u)",
-                 h->local_size[0], h->local_size[1], h->local_size[2],
-                 l->maxComputeWorkGroupInvocations);
+                 group[0], group[1], group[2], l->maxComputeWorkGroupInvocations);
     else if (h->shared_bytes > l->maxComputeSharedMemorySize)
         snprintf(what, sizeof what, "%u bytes of shared memory (a group has %u)", h->shared_bytes,
                  l->maxComputeSharedMemorySize);
@@ -519,8 +518,10 @@ make_pipeline(struct gpu_generic_device *d, struct gpu_generic_function *k, tnb_
         .requiredSubgroupSize = k->head.subgroup_size};
     bool sized =
         k->head.subgroup_size && i->subgroup_sizes && GPU_GENERIC_HAS(i, subgroupSizeControl);
-    bool full = sized && GPU_GENERIC_HAS(i, computeFullSubgroups) &&
-                k->head.local_size[0] % k->head.subgroup_size == 0;
+    uint32_t group[3];
+    gpu_generic_group(k->head.local_size, k->head.subgroup_size, group);
+    bool full =
+        sized && GPU_GENERIC_HAS(i, computeFullSubgroups) && group[0] % k->head.subgroup_size == 0;
     const VkComputePipelineCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO,
         .stage = {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,

@@ -122,7 +122,9 @@ check_module(const struct gpu_generic_entry *e)
         return "it has not one memory model and one entry point";
     if (f.functions == 0 || f.functions != f.ends)
         return "it has a function without an end, or none";
-    if (f.sizes != 1 || memcmp(f.size, e->head.local_size, sizeof f.size) != 0)
+    uint32_t group[3];
+    gpu_generic_group(e->head.local_size, e->head.subgroup_size, group);
+    if (f.sizes != 1 || memcmp(f.size, group, sizeof group) != 0)
         return "its group's size is not the record's";
     return NULL;
 }

@@ -1175,8 +1175,10 @@ spirv_kernel_make(tn_ctx *ctx, const gpu_generic_limits *limits, const tnk_kerne
     note_float_controls(k);
     if (!fits_shared(k))
         return false;
+    uint32_t group[3];
+    gpu_generic_group(k->local_size, k->subgroup_size, group);
     *words =
-        spirv_finish(&k->m, k->local_size,
+        spirv_finish(&k->m, group,
                      k->flags & GPU_GENERIC_ADDRESSES ? SpvAddressingModelPhysicalStorageBuffer64
                                                       : SpvAddressingModelLogical);
     return !before.failed;

@@ -29,14 +29,14 @@ put(struct payload *p, const uint32_t *words, size_t n)
     p->n += (uint32_t)n;
 }
 
-/* A compute module that does nothing, in groups of 8x2x1. */
+/* A compute module that does nothing, in groups of 8x2x1, with the threads in a row. */
 static const uint32_t module[] = {
     0x07230203,    0x00010300, 0,  6,          0,    /* head */
     2 << 16 | 17,  1,                                /* OpCapability Shader */
     2 << 16 | 17,  11,                               /* OpCapability Int64 */
     3 << 16 | 14,  0,          1,                    /* OpMemoryModel Logical GLSL450 */
     5 << 16 | 15,  5,          1,  0x6e69616d, 0,    /* OpEntryPoint GLCompute %1 "main" */
-    6 << 16 | 16,  1,          17, 8,          2, 1, /* OpExecutionMode %1 LocalSize 8 2 1 */
+    6 << 16 | 16,  1,          17, 16,         1, 1, /* OpExecutionMode %1 LocalSize 16 1 1 */
     2 << 16 | 19,  2,                                /* %2 = OpTypeVoid */
     3 << 16 | 33,  3,          2,                    /* %3 = OpTypeFunction %2 */
     5 << 16 | 54,  2,          1,  0,          3,    /* %1 = OpFunction */
