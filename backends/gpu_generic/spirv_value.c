@@ -199,6 +199,15 @@ to_float(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a)
     return narrows ? rounded(k, to, a) : a;
 }
 
+/* An int of 32 bits with 64. Not by OpSConvert: Mesa 22's lavapipe takes a comparison of its result with a constant to be false. */
+static tnk_id
+sign_extended(spirv_kernel *k, uint32_t lanes, tnk_id a)
+{
+    uint32_t t = spirv_int(&k->m, 64, lanes), sign = spirv_const_int(&k->m, 64, 1u << 31, lanes);
+    return RESULT(k, OpISub, t, RESULT(k, OpBitwiseXor, t, RESULT(k, OpUConvert, t, a), sign),
+                  sign);
+}
+
 static tnk_id
 to_int(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a)
 {
@@ -214,7 +223,7 @@ to_int(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a)
         return spirv_wrapped(k, to, low_word_of(k, vf, a));
     }
     if (vf.bits < vt.bits)
-        a = from.code == TNB_INT ? RESULT(k, OpSConvert, t, a) : RESULT(k, OpUConvert, t, a);
+        a = from.code == TNB_INT ? sign_extended(k, to.lanes, a) : RESULT(k, OpUConvert, t, a);
     else if (vf.bits > vt.bits)
         a = RESULT(k, OpUConvert, t, a);
     bool fits =
