@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conversions between float32 and the bits of a float16, in 32-bit integers and float32 alone: for devices that have no float16. To
- * the nearest, halves to even; subnormal numbers, infinities and NaN are exact. No step needs a subnormal float32.
+/* Conversions between float32 and the bits of a float16 or bfloat16, in 32-bit integers and float32 alone: for devices that have no
+ * such numbers. To the nearest, halves to even; subnormal numbers, infinities and NaN are exact. No step to or from a float16 needs a
+ * subnormal float32.
  */
 #include "lower.h"
 
@@ -76,4 +77,28 @@ const tn_expr *
 tnk_float_to_half(tn_ctx *ctx, const tn_expr *x)
 {
     return of_one(ctx, x, to_half);
+}
+
+const tn_expr *
+tnk_bfloat_to_float(tn_ctx *ctx, const tn_expr *bits)
+{
+    return tnk_reinterpret(ctx, TNB_F32, tn_shift_left(ctx, bits, u32(ctx, 16)));
+}
+
+static const tn_expr *
+to_bfloat(tn_ctx *ctx, const tn_expr *x)
+{
+    const tn_expr *b = bits_of(ctx, x), *high = tn_shift_right(ctx, b, u32(ctx, 16)),
+                  *rest = tn_bitwise_and(ctx, b, u32(ctx, 0x7fffffff)),
+                  *odd = tn_bitwise_and(ctx, high, u32(ctx, 1)),
+                  *near = tn_shift_right(ctx, tn_add(ctx, tn_add(ctx, b, odd), u32(ctx, 0x7fff)),
+                                         u32(ctx, 16));
+    return tn_select_of(ctx, tn_cmp(ctx, TN_KIND_GT, rest, u32(ctx, 0x7f800000)),
+                        tn_bitwise_or(ctx, high, u32(ctx, 0x40)), near);
+}
+
+const tn_expr *
+tnk_float_to_bfloat(tn_ctx *ctx, const tn_expr *x)
+{
+    return of_one(ctx, x, to_bfloat);
 }

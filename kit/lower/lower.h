@@ -67,11 +67,15 @@ tnk_map_kernels(const tn_pass_ctx *pc, const tn_module *m,
                 const tn_node *(*one)(const tn_pass_ctx *pc, const tn_module *m, const char *name,
                                       const tn_node *func, void *user),
                 void *user);
-/* Numbers of float16 and their bits, as float32 and uint32 (half.c). */
+/* Numbers of float16 and bfloat16 and their bits, as float32 and uint32 (half.c). */
 const tn_expr *
 tnk_half_to_float(tn_ctx *ctx, const tn_expr *bits);
 const tn_expr *
 tnk_float_to_half(tn_ctx *ctx, const tn_expr *x);
+const tn_expr *
+tnk_bfloat_to_float(tn_ctx *ctx, const tn_expr *bits);
+const tn_expr *
+tnk_float_to_bfloat(tn_ctx *ctx, const tn_expr *x);
 /* The bits of `e` as another dtype of the same size. */
 const tn_expr *
 tnk_reinterpret(tn_ctx *ctx, tnb_dtype d, const tn_expr *e);

@@ -65,6 +65,8 @@ number_of(storage *w, tnb_dtype d, tnb_dtype to, const tn_expr *bits)
         return tn_cast_to(ctx, to, tn_cmp(ctx, TN_KIND_NE, bits, u32(w, 0)));
     if (d.code == TNB_FLOAT)
         return tn_cast_to(ctx, to, tnk_half_to_float(ctx, bits));
+    if (d.code == TNB_BFLOAT)
+        return tn_cast_to(ctx, to, tnk_bfloat_to_float(ctx, bits));
     if (d.code == TNB_UINT)
         return tn_cast_to(ctx, to, bits);
     const tn_expr *up = tn_i32(ctx, 32 - d.bits);
@@ -82,6 +84,8 @@ bits_of(storage *w, tnb_dtype d, const tn_expr *x)
         return tn_select_of(ctx, tn_cast_to(ctx, TNB_B8, x), u32(w, 1), u32(w, 0));
     if (d.code == TNB_FLOAT)
         return tnk_float_to_half(ctx, tn_cast_to(ctx, TNB_F32, x));
+    if (d.code == TNB_BFLOAT)
+        return tnk_float_to_bfloat(ctx, tn_cast_to(ctx, TNB_F32, x));
     return tn_bitwise_and(ctx, tn_cast_to(ctx, word, x), u32(w, d.bits == 8 ? 0xff : 0xffff));
 }
 
@@ -91,7 +95,7 @@ uncast(storage *w, tnb_dtype d, const tn_expr *x)
 {
     const tn_cast *c = tn_as_cast(x);
     tnb_dtype from = c ? tn_dtype_of(c->value) : d;
-    bool exact = from.bits == 32 && (d.code == TNB_FLOAT) == (from.code == TNB_FLOAT) &&
+    bool exact = from.bits == 32 && tnb_dtype_is_float(d) == tnb_dtype_is_float(from) &&
                  !tnb_dtype_is_bool(d);
     (void)w;
     return c && exact ? c->value : x;
@@ -304,7 +308,7 @@ in_stmt(tnk_ranged *r, const tn_stmt *s)
 static tnb_dtype
 wide_dtype(tnb_dtype d)
 {
-    tnb_dtype to = tnb_dtype_is_bool(d) ? TNB_I32 : d;
+    tnb_dtype to = tnb_dtype_is_bool(d) ? TNB_I32 : d.code == TNB_BFLOAT ? TNB_F32 : d;
     to.bits = 32;
     return to;
 }
@@ -317,7 +321,7 @@ replace(storage *w, const tn_node *buffer, bool is_param)
     if (!is_narrow(w, b.dtype) || (b.scope && !strncmp(b.scope, "global.texture", 14)))
         return;
     if (b.dtype.code != TNB_INT && b.dtype.code != TNB_UINT && !tnb_dtype_is_bool(b.dtype) &&
-        !(b.dtype.code == TNB_FLOAT && b.dtype.bits == 16)) {
+        !(b.dtype.bits == 16 && (b.dtype.code == TNB_FLOAT || b.dtype.code == TNB_BFLOAT))) {
         refuse(w, buffer, buffer, "its dtype");
         return;
     }
