@@ -5,7 +5,8 @@
  *                                              B[i] = T.Cast("int8", T.shift_right(T.shift_left(x, 24), 24))
  *
  * What the target has is said by its attributes supports_int8, supports_int16 (both for unsigned numbers too) and supports_float16.
- * Integers wrap around as in their own width; floats keep the digits of float32 until they are stored. Narrow numbers are left as
+ * Integers wrap around as in their own width; results of operations on floats keep the digits of
+ * float32 until they are stored or cast, and a Cast of a wider number to float16 rounds it. Narrow numbers are left as
  * loads under a Cast and as Casts that are stored, which WidenStorage knows. What has no form in 32 bits is an error that names it.
  */
 #include "lower.h"
@@ -79,20 +80,48 @@ binary(widening *w, const tn_expr *e)
 }
 
 static const tn_expr *
-cast(widening *w, const tn_expr *e)
-{
-    const tn_expr *x = wide(w, ((const tn_cast *)e)->value);
-    tnb_dtype d = tn_dtype_of(e), to = wide_dtype(w, d);
-    if (!lacks(w, d))
-        return x == ((const tn_cast *)e)->value ? e : tn_cast_to(w->ctx, to, x);
-    return wrapped(w, d, tn_cast_to(w->ctx, to, x));
-}
-
-static const tn_expr *
 lane(tn_ctx *ctx, const tn_expr *e, int32_t i)
 {
     const tn_expr *k = tn_i32(ctx, i);
     return tn_shuffle_of(ctx, tn_list_of(ctx, &e, 1), tn_list_of(ctx, &k, 1));
+}
+
+/* What a float16 is of a wider number, in 32 bits; each lane for itself. */
+static const tn_expr *
+rounded(widening *w, const tn_expr *x)
+{
+    tn_ctx *ctx = w->ctx;
+    uint32_t lanes = tn_dtype_of(x).lanes;
+    if (lanes == 1)
+        return tnk_half_to_float(ctx, tnk_float_to_half(ctx, x));
+    const tn_expr *v = tn_is_var(x) ? x : tn_var_dtype(ctx, "vector", tn_dtype_of(x));
+    tn_list each = {0}, at = {0};
+    for (uint32_t i = 0; i < lanes; i++) {
+        each = tn_list_append(ctx, each, rounded(w, lane(ctx, v, (int32_t)i)));
+        at = tn_list_append(ctx, at, tn_i32(ctx, (int32_t)i));
+    }
+    const tn_expr *all = tn_shuffle_of(ctx, each, at);
+    return v == x ? all : tn_let_of(ctx, v, x, all);
+}
+
+/* Of more digits or a larger range than a float16 has. */
+static bool
+is_wider(tnb_dtype d)
+{
+    return tnb_dtype_is_float(d) ? d.bits >= 32 || d.code == TNB_BFLOAT
+                                 : !tnb_dtype_is_bool(d) && d.bits > 8;
+}
+
+static const tn_expr *
+cast(widening *w, const tn_expr *e)
+{
+    const tn_expr *was = ((const tn_cast *)e)->value, *x = wide(w, was);
+    tnb_dtype d = tn_dtype_of(e), to = wide_dtype(w, d);
+    if (lacks(w, d) && d.code == TNB_FLOAT && is_wider(tn_dtype_of(was)))
+        return rounded(w, tn_cast_to(w->ctx, to, x));
+    if (!lacks(w, d))
+        return x == ((const tn_cast *)e)->value ? e : tn_cast_to(w->ctx, to, x);
+    return wrapped(w, d, tn_cast_to(w->ctx, to, x));
 }
 
 static const tn_expr *
@@ -266,8 +295,11 @@ pre(tn_rewriter *r, const tn_node *n)
         tn_list at = b->indices;
         for (uint32_t i = 0; i < at.n; i++)
             tn_list_change(ctx, &at, b->indices, i, wide(w, b->indices.at[i]));
-        const tn_expr *v = wide(w, b->value);
         tnb_dtype d = tn_dtype_of(b->value);
+        const tn_cast *c = lacks(w, d) && d.code == TNB_FLOAT ? tn_as_cast(b->value) : NULL;
+        const tn_expr *v = wide(w, c ? c->value : b->value); /* stored, it is rounded anyway */
+        if (c)
+            v = tn_cast_to(ctx, wide_dtype(w, d), v);
         if (lacks(w, d)) /* a number that is known stays one of 32 bits too */
             v = tn_raw_cast(ctx, d, v);
         return at.at == b->indices.at && v == b->value ? n
