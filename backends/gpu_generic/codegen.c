@@ -3,6 +3,7 @@
 #include "gpu_generic.h"
 
 #include "tenon/core/walk.h"
+#include "tenon/kit/lower.h"
 
 #include "disassembly.h"
 #include "spirv_kernel.h"
@@ -34,6 +35,11 @@ find_lacking(void *user, const tn_node *n)
     tnb_dtype d = b ? b->dtype : tn_is_scalar(n) ? tn_dtype_of(n) : TNB_VOID;
     if (!tnb_dtype_is_void(d))
         s->why = lacks(s, d);
+    /* GLSL.std.450 has them with up to 32 bits, LowerMath makes those */
+    const tn_op *op = tn_as_call(n) ? tn_call_op_of(tn_as_call(n)) : NULL;
+    if (!s->why && op && d.bits == 64 && tnb_dtype_is_float(d) &&
+        tnk_is_lowered_math(tn_intrin_of(n)))
+        s->why = tn_strf(s->ctx, "'%s' of float64 has no form in SPIR-V", op->base.name);
     return s->why ? TN_WALK_STOP : TN_WALK_ON;
 }
 

@@ -799,6 +799,21 @@ static const row rows[] = {
 };
 
 static const row *
+find_row(tn_intrin_id id)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].id == id)
+            return &rows[i];
+    return NULL;
+}
+
+bool
+tnk_is_lowered_math(tn_intrin_id id)
+{
+    return find_row(id) != NULL;
+}
+
+static const row *
 row_of(const tn_node *e, tn_list *args)
 {
     static const row remainder = {TN_INTRIN_fmod, .two = lower_fmod};
@@ -808,10 +823,8 @@ row_of(const tn_node *e, tn_list *args)
     if (e->kind == TN_KIND_MOD)
         return &remainder;
     *args = ((const tn_call *)e)->args;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].id == tn_intrin_of(e) && args->n == (rows[i].one ? 1u : 2u))
-            return &rows[i];
-    return NULL;
+    const row *r = find_row(tn_intrin_of(e));
+    return r && args->n == (r->one ? 1u : 2u) ? r : NULL;
 }
 
 static ex

@@ -4,6 +4,7 @@
 #define TENON_KIT_LOWER_H
 
 #include "tenon/core/arith.h"
+#include "tenon/core/op.h"
 #include "tenon/core/pass.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,11 @@ TNB_EXPORT extern const tn_attr_schema tnk_capabilities[];
 /* The capability of this name, or that of the nearest name, which may be meant; NULL: none is near. */
 TNB_EXPORT const tn_attr_schema *
 tnk_capability_like(const char *name);
+
+/* Whether the intrinsic is a function of mathematics that LowerMath computes by sums and products: of floats with up to 32 bits. A
+ * target without functions of its own (supports_math is False) has none of float64. */
+TNB_EXPORT bool
+tnk_is_lowered_math(tn_intrin_id id);
 
 /* ---- statements ---- */
 /* The sequence of the statements that do something. */
