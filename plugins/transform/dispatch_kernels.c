@@ -7,6 +7,7 @@
 #include "tenon/core/registry.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/codegen.h"
 
 const tn_expr *
 dispatch_emit(dispatch *d, const tn_expr *value)
@@ -96,6 +97,16 @@ steps_of(const tn_target *t)
     return steps;
 }
 
+static bool
+is_taken(const dispatch *d, const tn_target *t, const tn_node *func)
+{
+    const char *why;
+    tn_registry *reg = tn_ctx_registry(d->ctx);
+    const tn_target_kind *k = t && reg ? tn_find_target(reg, t->kind, NULL) : NULL;
+    const tnk_codegen *g = k ? k->codegen : NULL;
+    return !g || !g->takes || g->takes(g->self, d->ctx, t, func, &why);
+}
+
 const tn_expr *
 dispatch_kernel(dispatch *d, const tn_target *target, const char *name, const char *text, ...)
 {
@@ -127,7 +138,8 @@ dispatch_kernel(dispatch *d, const tn_target *target, const char *name, const ch
     tnb_buf_free(&b);
     if (!m || m->funcs.n != 1)
         return tn_error(d->ctx, 0, TNB_INTERNAL, "the kernel %s cannot be read", name);
-    return tn_builder_add_function(d->b, m->funcs.at[0], name);
+    return is_taken(d, target, m->funcs.at[0]) ? tn_builder_add_function(d->b, m->funcs.at[0], name)
+                                               : NULL;
 }
 
 /* ---- all calls ---- */
@@ -156,12 +168,15 @@ each_block(tn_rewriter *r, const tn_node *n)
         const tn_var_binding *vb = tn_as_var_binding(binding);
         const tn_call *c = vb ? tn_as_call(vb->value) : NULL;
         tn_loc before = tn_at(r->ctx, binding->loc);
+        uint32_t mark = d.before.n;
         const tn_expr *value = c ? w->fn(&d, c) : NULL;
         tn_at(r->ctx, before);
         if (tn_is_error(value)) {
             w->failed = true;
             return n;
         }
+        if (!value)
+            d.before.n = mark;
         if (value)
             binding = tn_var_binding_of(r->ctx, vb->var, value);
         else if (!c)

@@ -16,7 +16,7 @@ typedef struct dispatch {
     TNB_VEC(const tn_node *) before;
 } dispatch;
 
-/* The new value of a call, NULL: it stays; the error node after an error. */
+/* The new value of a call, NULL: it stays, and what was bound for it goes; the error node after an error. */
 typedef const tn_expr *(*dispatch_fn)(dispatch *d, const tn_call *call);
 
 /* Runs fn on every bound call of all graph functions. */
@@ -38,7 +38,8 @@ const char *
 dispatch_dtype_text(dispatch *d, tnb_dtype t);
 /* A PrimFunc from TVMScript in which each "$NAME$" stands for a text: names and texts alternate,
  * NULL ends them. Known beside them are what a target's block can be: $THREADS$ (a power of two, at most 256), $LAST$ (one less),
- * $TILE$ (four times as many), $STEPS$ (its logarithm). Added to the module; its GlobalVar. */
+ * $TILE$ (four times as many), $STEPS$ (its logarithm). Added to the module; its GlobalVar. NULL: the target does not take it (float64, where a
+ * GPU has none), so that the operator stays for FallbackKernels. */
 const tn_expr *
 dispatch_kernel(dispatch *d, const tn_target *target, const char *name, const char *text, ...)
     __attribute__((sentinel));

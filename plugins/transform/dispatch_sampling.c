@@ -140,7 +140,7 @@ dispatch_sampling(dispatch *d, const tn_call *c)
                              wide ? "vj" : tn_strf(ctx, "T.Cast('%s', vj)", ot), "ZERO",
                              tn_strf(ctx, "T.%s(0)", ot), NULL);
     }
-    if (tn_is_error(gv))
+    if (!gv || tn_is_error(gv))
         return gv;
     return tn_call_tir(ctx, gv, tn_listv(ctx, prob, uniform, rows, NULL), c->base.type);
 }

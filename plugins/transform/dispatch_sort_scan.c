@@ -219,7 +219,7 @@ dispatch_scan(dispatch *d, const tn_call *c, bool sum)
     const tn_expr *gv =
         dispatch_kernel(d, dispatch_target(d, c), name, scan_kernel, "NAME", name, "X", xt, "Y", yt,
                         "UNIT", unit, "OP", sum ? "+" : "*", "PART", part, NULL);
-    if (tn_is_error(gv))
+    if (!gv || tn_is_error(gv))
         return gv;
     const tn_type *out = typed(d, c, y, tn_listv(ctx, v.outer, v.n, v.inner, NULL));
     const tn_expr *e = dispatch_emit(d, tn_call_tir(ctx, gv, tn_listv(ctx, v.x, NULL), out));
@@ -247,7 +247,7 @@ dispatch_sort(dispatch *d, const tn_call *c, bool descending, const tn_expr *cou
         dispatch_kernel(d, dispatch_target(d, c), name, sort_kernel, "NAME", name, "X",
                         dispatch_dtype_text(d, x), "P", dispatch_dtype_text(d, places), "BEFORE",
                         descending ? ">" : "<", NULL);
-    if (tn_is_error(gv))
+    if (!gv || tn_is_error(gv))
         return gv;
     tn_list kept = tn_listv(ctx, v.outer, count ? count : v.n, v.inner, NULL);
     tn_list order = tn_listv(ctx, v.outer, v.inner, tn_i64(ctx, 2), v.n, NULL);
