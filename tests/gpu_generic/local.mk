@@ -19,6 +19,15 @@ tests_gpu_generic_t_vulkan_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_gpu_generic_t_vulkan_LDADD = $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 endif
 endif
+# Both halves: ONNX models.
+if BUILD_VULKAN
+if BUILD_SPIRV
+if BUILD_ONNX
+TESTS += tests/gpu_generic/onnx.sh
+endif
+endif
+endif
+EXTRA_DIST += tests/gpu_generic/onnx.sh
 # The compiler half: SPIR-V as spirv-val sees it.
 if HAVE_CMOCKA
 if BUILD_SPIRV

@@ -676,3 +676,7 @@ y = x.copy()
 for p in np.ndindex(u.shape):
     y[p[0], p[1], i[p]] += u[p]
 case("scatter_elements_added_by_many_rows", 18, "ScatterElements", [x, i, u], [y], axis=2, reduction="add")
+
+# rows that are shorter than a sub-group of a GPU, several of which share one
+x, v = np.arange(1, 25, dtype=np.float32).reshape(1, 2, 4, 3), np.array([1, 2, 3], np.float32)
+case("matmul_of_short_rows_and_a_vector", 13, "MatMul", [x, v], [x @ v])
