@@ -40,4 +40,27 @@ printf '#!/bin/sh\necho "tenon 9.0 (ABI 9.0)"\n' >tenon
 chmod +x pkg-config tenon
 fails "is tenon 9.0 (ABI 9.0), and the plugin is built for ABI 0.1" "${MAKE:-make}" -s check PKG_CONFIG=./pkg-config TENON=./tenon CC="${CC:-cc}"
 [ -f build/a.so ] || { echo "FAIL the plugin is not built"; cat out; status=1; }
+# and installed: no file without settings, changed settings stay with the new ones beside them
+printf '#!/bin/sh\ncase $1 in *=abi) echo 0.1 ;; *=plugindir) echo /plugins ;; *=confdir) echo /etc ;; esac\n' >pkg-config
+made() {
+    "${MAKE:-make}" -s "$@" PKG_CONFIG=./pkg-config CC="${CC:-cc}" DESTDIR="$tmp/to" >out 2>&1 || { echo "FAIL make $*"; cat out; status=1; }
+}
+holds() { # what, FILE, text
+    grep -qxF -e "$3" "$2" 2>/dev/null || { echo "FAIL $1: $2 has no '$3'"; status=1; }
+}
+printf '[tenon]\nplugin_path = build\n' >a.ini
+made install
+[ -f to/plugins/a.so ] && [ ! -e to/etc/targets/a.ini ] || { echo "FAIL an INI file without a setting is installed"; status=1; }
+printf '[tenon]\nplugin_path = build\n\n[target a]\nkind = a\n' >a.ini
+made install
+holds "the settings" to/etc/targets/a.ini 'kind = a'
+grep -q plugin_path to/etc/targets/a.ini && { echo "FAIL the folder of the build is installed"; status=1; }
+echo '; of the site' >>to/etc/targets/a.ini
+sed 's/kind = a/kind = b/' a.ini >new && mv new a.ini
+made install
+holds "what the site wrote" to/etc/targets/a.ini '; of the site'
+holds "the new settings" to/etc/targets/a.ini.new 'kind = b'
+made uninstall
+holds "what the site wrote, after uninstall" to/etc/targets/a.ini '; of the site'
+[ ! -e to/plugins/a.so ] || { echo "FAIL uninstall leaves the plugin"; status=1; }
 exit $status
