@@ -3,7 +3,7 @@
  * that `tenon list` and `tenon new-plugin --list` print. */
 #include "tool.h"
 
-/* What an option takes. "@KIND": names that `tenon list KIND` prints; "@backends": of `tenon new-plugin --list`; else words.
+/* What an option takes. "@KIND": names that `tenon list KIND` prints, with options if there are some; "@backends": of `tenon new-plugin --list`; else words.
  * Those that are not here take a file where their metavar names one, else anything. */
 static const struct {
     const char *option, *values;
@@ -17,14 +17,24 @@ static const struct {
     {"debug", "verify-each no-verify roundtrip compact skip= stop-after= print="},
     {"mcpu", "native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 generic"},
     {"completion", "bash zsh fish"},
+    {"emit", "tno c obj static-lib"},
 };
 
-/* The operand behind `list` and `show`, by which names follow; "@files": a file. */
+/* The first operand of a command, by which names follow; "@files": a file. */
 static const struct {
-    const char *what, *values;
-} shown[] = {{"plugin", "@plugins"}, {"pass", "@passes"},    {"rule", "@rules"},
-             {"op", "@ops"},         {"target", "@targets"}, {"pipeline", "@targets"},
-             {"model", "@files"},    {"kernel", "@files"},   {"placement", "@files"}};
+    const char *command, *what, *values;
+} shown[] = {{"show", "plugin", "@plugins --why"},
+             {"show", "pass", "@passes"},
+             {"show", "rule", "@rules"},
+             {"show", "op", "@ops"},
+             {"show", "target", "@targets"},
+             {"show", "pipeline", "@targets"},
+             {"show", "model", "@files"},
+             {"show", "kernel", "@files"},
+             {"show", "placement", "@files"},
+             {"list", "legalizers", "@targets"},
+             {"plugin", "enable", "@plugins --why"},
+             {"plugin", "disable", "@plugins"}};
 
 enum { N_KNOWN = sizeof known / sizeof *known, N_SHOWN = sizeof shown / sizeof *shown };
 
@@ -51,17 +61,15 @@ operand_words(const tnt_command *c, char *text, size_t size)
     return text;
 }
 
-/* Text between quotes ('...') or brackets of zsh: without what ends them. */
+/* Text between single quotes: `quote` stands for one, and a backslash before each of `special`. */
 static void
-put_plain(FILE *out, const char *s)
+put_quoted(FILE *out, const char *s, const char *quote, const char *special)
 {
     for (; *s; s++)
         if (*s == '\'')
-            fputs("’", out);
-        else if (*s == '[' || *s == ']' || *s == ':' || *s == '\\' || *s == '`' || *s == '$')
-            fputc(' ', out);
+            fputs(quote, out);
         else
-            fputc(*s, out);
+            fprintf(out, "%s%c", strchr(special, *s) ? "\\" : "", *s);
 }
 
 /* ---- bash ---- */
@@ -116,7 +124,7 @@ print_bash(FILE *out)
     fputs("# bash completion for tenon\n"
           "_tenon_names()\n{\n"
           "    if [ \"$1\" = backends ]; then \"${COMP_WORDS[0]}\" new-plugin --list\n"
-          "    else \"${COMP_WORDS[0]}\" list \"$1\"; fi 2>/dev/null | sed -n 's/^\\([^ "
+          "    else \"${COMP_WORDS[0]}\" list \"$@\"; fi 2>/dev/null | sed -n 's/^\\([^ "
           "]\\{1,\\}\\).*/\\1/p'\n"
           "}\n"
           "_tenon()\n{\n"
@@ -161,7 +169,7 @@ print_bash(FILE *out)
           "        case ${COMP_WORDS[1]}-${COMP_WORDS[2]} in\n",
           out);
     for (int i = 0; i < N_SHOWN; i++) {
-        fprintf(out, "        show-%s) ", shown[i].what);
+        fprintf(out, "        %s-%s) ", shown[i].command, shown[i].what);
         bash_values(out, shown[i].values);
         fputs(" ;;\n", out);
     }
@@ -173,6 +181,13 @@ print_bash(FILE *out)
 }
 
 /* ---- zsh ---- */
+
+/* What ends a description or a message of _arguments is escaped. */
+static void
+zsh_text(FILE *out, const char *s)
+{
+    put_quoted(out, s, "'\\''", "[]:\\");
+}
 
 static void
 zsh_values(FILE *out, const char *values)
@@ -198,11 +213,11 @@ zsh_options(FILE *out, const tnt_option *o)
                 fprintf(out, "%s-%c[", many, o->letter);
             else
                 fprintf(out, "%s--%s%s[", many, o->name, o->kind == TNT_FLAG ? "" : "=");
-            put_plain(out, o->doc);
+            zsh_text(out, o->doc);
             fputc(']', out);
             if (o->kind != TNT_FLAG) {
                 fputc(':', out);
-                put_plain(out, o->metavar);
+                zsh_text(out, o->metavar);
                 fputc(':', out);
                 zsh_values(out, values_of(o));
             }
@@ -219,13 +234,13 @@ print_zsh(FILE *out)
           "_tenon_names()\n{\n    local -a names\n"
           "    if [[ $1 == backends ]]; then names=(${${(f)\"$(_call_program names tenon "
           "new-plugin --list 2>/dev/null)\"}%% *})\n"
-          "    else names=(${${(f)\"$(_call_program names tenon list $1 2>/dev/null)\"}%% *}); fi\n"
+          "    else names=(${${(f)\"$(_call_program names tenon list $@ 2>/dev/null)\"}%% *}); fi\n"
           "    compadd -a names\n}\n"
           "_tenon()\n{\n    local -a commands\n    commands=(\n",
           out);
     for (int i = 0; tnt_commands[i]; i++) {
         fprintf(out, "        '%s:", tnt_commands[i]->name);
-        put_plain(out, tnt_commands[i]->summary);
+        zsh_text(out, tnt_commands[i]->summary);
         fputs("'\n", out);
     }
     fputs("    )\n    if (( CURRENT == 2 )); then _describe subcommand commands; return; fi\n"
@@ -240,22 +255,31 @@ print_zsh(FILE *out)
             fputs(" \\\n            '1:subcommand:{_describe subcommand commands}'", out);
         else if (operand_words(c, text, sizeof text))
             fprintf(out, " \\\n            '1:what:(%s)'", text);
-        if (strcmp(c->name, "show") == 0)
+        bool named = false;
+        for (int k = 0; k < N_SHOWN; k++)
+            named |= strcmp(shown[k].command, c->name) == 0;
+        if (named)
             fputs(" \\\n            '2:name:_tenon_shown' '3:name: '", out);
         else if (*c->operands && !operand_words(c, text, sizeof text) && strcmp(c->name, "help"))
             fputs(" \\\n            '*:file:_files'", out);
         fputs(" ;;\n", out);
     }
-    fputs("    esac\n}\n_tenon_shown()\n{\n    case $line[1] in\n", out);
+    fputs("    esac\n}\n_tenon_shown()\n{\n    case $command-$line[1] in\n", out);
     for (int i = 0; i < N_SHOWN; i++)
         fprintf(out,
-                strcmp(shown[i].values, "@files") == 0 ? "        %s) _files ;;\n"
-                                                       : "        %s) _tenon_names %s ;;\n",
-                shown[i].what, shown[i].values + 1);
+                strcmp(shown[i].values, "@files") == 0 ? "        %s-%s) _files ;;\n"
+                                                       : "        %s-%s) _tenon_names %s ;;\n",
+                shown[i].command, shown[i].what, shown[i].values + 1);
     fputs("    esac\n}\n_tenon \"$@\"\n", out);
 }
 
 /* ---- fish ---- */
+
+static void
+fish_text(FILE *out, const char *s)
+{
+    put_quoted(out, s, "\\'", "\\");
+}
 
 static void
 fish_values(FILE *out, const char *values)
@@ -283,7 +307,7 @@ fish_options(FILE *out, const tnt_option *o, const char *command)
         if (o->kind != TNT_FLAG)
             fish_values(out, values_of(o));
         fputs(" -d '", out);
-        put_plain(out, o->doc);
+        fish_text(out, o->doc);
         fputs("'\n", out);
     }
 }
@@ -295,16 +319,20 @@ print_fish(FILE *out)
     fputs("# fish completion for tenon\n"
           "function __tenon_names\n"
           "    if test $argv[1] = backends\n        tenon new-plugin --list 2>/dev/null\n"
-          "    else\n        tenon list $argv[1] 2>/dev/null\n"
+          "    else\n        tenon list $argv 2>/dev/null\n"
           "    end | string match -r '^[^ ]+'\nend\n",
           out);
     for (int i = 0; tnt_commands[i]; i++) {
         fprintf(out, "complete -c tenon -n __fish_use_subcommand -f -a %s -d '",
                 tnt_commands[i]->name);
-        put_plain(out, tnt_commands[i]->summary);
+        fish_text(out, tnt_commands[i]->summary);
         fputs("'\n", out);
     }
     fish_options(out, tnt_common_options, NULL);
+    fputs("complete -c tenon -n '__fish_seen_subcommand_from help' -f -a '", out);
+    for (int i = 0; tnt_commands[i]; i++)
+        fprintf(out, "%s%s", i ? " " : "", tnt_commands[i]->name);
+    fputs("'\n", out);
     for (int i = 0; tnt_commands[i]; i++) {
         const tnt_command *c = tnt_commands[i];
         fish_options(out, c->options, c->name);
@@ -316,9 +344,9 @@ print_fish(FILE *out)
     }
     for (int i = 0; i < N_SHOWN; i++) {
         fprintf(out,
-                "complete -c tenon -n '__fish_seen_subcommand_from show; and "
+                "complete -c tenon -n '__fish_seen_subcommand_from %s; and "
                 "__fish_seen_subcommand_from %s'",
-                shown[i].what);
+                shown[i].command, shown[i].what);
         fish_values(out, shown[i].values);
         fputs("\n", out);
     }

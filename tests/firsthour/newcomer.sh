@@ -75,15 +75,26 @@ try 0 "" -- tenon run digits.onnx -q
 [ ! -s err ] || fail "run -q is not silent"
 try 0 "every pass" -- tenon compile --help
 try 0 "complete -F _tenon tenon" -- tenon help --completion bash
+# complete SHELL: every line, typed so far, and what has to be offered
+lines="tenon comp|compile;tenon run digits.onnx --target cp|cpu;tenon show pass FuseO|FuseOps;tenon list pl|plugins;tenon run dig|digits.onnx
+tenon compile --log=de|debug;tenon check-c|check-config;tenon compile --emit=st|static-lib;tenon plugin dis|disable;tenon plugin disable op|ops
+tenon help comp|compile;tenon list legalizers cp|cpu;tenon show model dig|digits.onnx"
+if command -v fish >/dev/null; then
+    tenon help --completion fish >completion
+    echo "$lines" | tr ';' '\n' | while IFS='|' read -r typed want; do
+        fish -c "source completion; complete -C '$typed'" 2>err | sed 's/\t.*//; s/^--[a-z]*=//' >out
+        grep -qx -e "$want" out || echo "fish: completion of '$typed' lacks '$want'"
+    done >lacks
+    [ ! -s lacks ] || fail "$(cat lacks)"
+fi
 if command -v bash >/dev/null; then
-    for line in "tenon comp|compile" "tenon run digits.onnx --target cp|cpu" "tenon show pass FuseO|FuseOps" "tenon list pl|plugins" "tenon run dig|digits.onnx" \
-        "tenon compile --log=de|debug" "tenon check-c|check-config"; do
-        typed=${line%|*} want=${line#*|}
+    echo "$lines" | tr ';' '\n' >typed
+    while IFS='|' read -r typed want; do
         tenon help --completion bash >completion
         bash -c '. ./completion; COMP_LINE=$1; COMP_WORDBREAKS=" ="; read -ra COMP_WORDS <<<"${1//=/ = }"; COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tenon; printf "%s\n" "${COMPREPLY[@]}"' \
             bash "$typed" >out 2>err
         grep -qx -e "$want" out || fail "completion of '$typed' lacks '$want'"
-    done
+    done <typed
 fi
 for shell in zsh fish; do
     tenon help --completion $shell >completion 2>err || fail "no completion for $shell"
