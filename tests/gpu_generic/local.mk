@@ -29,6 +29,12 @@ endif
 endif
 EXTRA_DIST += tests/gpu_generic/onnx.sh
 # The compiler half: SPIR-V as spirv-val sees it.
+EXTRA_DIST += tests/gpu_generic/validate.py
+if BUILD_SPIRV
+if BUILD_ONNX
+TESTS += tests/gpu_generic/validate.py
+endif
+endif
 if HAVE_CMOCKA
 if BUILD_SPIRV
 if BUILD_CPU
