@@ -17,7 +17,6 @@ build all all --disable-shared
 build some cpu,cpu_rt,ops
 all=$tmp/all/tools/tenon some=$tmp/some/tools/tenon
 ls "$tmp/all/plugins-stage/"*.so >"$tmp/out" 2>/dev/null && fail "there are modules without shared libraries"
-nm "$all" 2>/dev/null | grep -q ' tnk_describe_tables$' || fail "the kit does not say what entries have to have"
 model=$(ls "$top_srcdir"/examples/digits/*.onnx | head -n 1)
 "$all" list plugins --why >"$tmp/out" 2>&1 || fail "the plugins cannot be listed"
 [ "$(grep -c 'ready: linked into the program' "$tmp/out")" -ge 10 ] || fail "less than ten plugins are linked in"
@@ -32,4 +31,43 @@ grep -q "'ops' is linked into the program" "$tmp/out" || fail "the refusal does 
 "$some" run "$model" >"$tmp/out" 2>&1 || fail "linked plugins and modules do not work together"
 "$some" list plugins --why >"$tmp/out" 2>&1
 [ "$(grep -c 'linked into the program' "$tmp/out")" = 3 ] || fail "not just the three that were asked for are linked in"
+
+# ---- programs with what is installed, where there are static libraries only ----
+unset DESTDIR
+"${MAKE:-make}" -s -C "$tmp/all" install DESTDIR="$tmp/root" >"$tmp/out" 2>&1 || fail "make install"
+installed=$(find "$tmp/root" -path '*/bin/tenon')
+PKG_CONFIG_PATH=$(dirname "$(find "$tmp/root" -name tenon-rt.pc)")
+export PKG_CONFIG_PATH
+cd "$(dirname "$(find "$tmp/root" -path '*/examples/embed/embed.c')")" || exit 99
+# libraries that a static one needs are told also without --static; that program has no device, as no driver is linked in
+"${MAKE:-make}" -s embed CC="$CC" >"$tmp/out" 2>&1 || fail "the installed example does not link"
+"${MAKE:-make}" -s embed-static CC="$CC" >"$tmp/out" 2>&1 || fail "the installed example with the device does not link"
+./embed-static "$tmp/model.tno" "$top_srcdir/examples/digits/digit7.npy" >"$tmp/out" 2>&1 && grep -q '^probabilities: ' "$tmp/out" ||
+    fail "the installed example does not run"
+"$installed" run "$model" >"$tmp/out" 2>&1 || fail "the installed program does not run"
+# the kit says what entries have to have when a target is looked for, also where nothing loads it
+cat >"$tmp/kit.c" <<'END'
+#include <stdio.h>
+#include "tenon/base/conf.h"
+#include "tenon/core/build.h"
+#include "tenon/kit/driver.h"
+#include "tenon/kit/rule.h"
+static const tnk_rule rule = {.base = {sizeof rule, "mine.Rule", "without apply"}};
+static const tnk_rule *const rules[] = {&rule};
+TN_PLUGIN(mine, "1.0", "MIT-0", "for tests", .rules = rules, .n_rules = 1);
+int
+main(void)
+{
+    tnb_err err = {0};
+    tnb_conf *conf = tnb_conf_load(&(tnb_conf_options){0}, tnb_diags_new());
+    tn_registry *r = tn_registry_new(NULL);
+    tnk_target t;
+    if (tnk_target_find(tn_ctx_new(r), conf, "null", &t) || tn_registry_add(r, &tn_plugin, &err) == TNB_OK)
+        return 1;
+    puts(err.message);
+    return 0;
+}
+END
+$CC -std=gnu17 "$tmp/kit.c" -o "$tmp/kit" $(pkg-config --cflags --libs tenon-kit) >"$tmp/out" 2>&1 || fail "a program with the kit does not link"
+TENON_CONFIG= "$tmp/kit" >"$tmp/out" 2>&1 && grep -q "the rule 'mine.Rule' has no .apply" "$tmp/out" || fail "the kit takes a rule that lacks what it has to have"
 exit $status
