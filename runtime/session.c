@@ -290,6 +290,44 @@ complete(const tnr_io *io, const tnr_binding *b, tnr_binding *out, tnb_err *err)
     return TNB_OK;
 }
 
+/* "float32[1, 3, n]" */
+static void
+put_type(tnb_buf *out, tnb_dtype dtype, int32_t ndim, const int64_t *dims,
+         const char *const *symbols)
+{
+    tnb_buf_printf(out, "%s[", tnb_dtype_is_void(dtype) ? "any" : tnb_dtype_print(dtype).s);
+    for (int32_t i = 0; i < ndim; i++)
+        if (symbols && symbols[i])
+            tnb_buf_printf(out, "%s%s", i ? ", " : "", symbols[i]);
+        else
+            tnb_buf_printf(out, "%s%" PRId64, i ? ", " : "", dims[i]);
+    tnb_buf_puts(out, "]");
+}
+
+/* What the signature knows; extents of symbols are compared in the call. */
+static tnb_status
+check_input(const tnr_io *io, const tnr_binding *x, tnb_err *err)
+{
+    tnb_status st = TNB_OK;
+    if (!tnb_dtype_is_void(io->dtype) && !tnb_dtype_eq(io->dtype, x->dtype))
+        st = TNB_TYPE;
+    else if (io->ndim >= 0 && io->ndim != x->ndim)
+        st = TNB_SHAPE;
+    for (int32_t i = 0; i < io->ndim && st == TNB_OK; i++)
+        if (io->dims[i] >= 0 && io->dims[i] != x->dims[i])
+            st = TNB_SHAPE;
+    if (st == TNB_OK)
+        return st;
+    tnb_buf is = {0}, needed = {0};
+    put_type(&is, x->dtype, x->ndim, x->dims, NULL);
+    put_type(&needed, io->dtype, io->ndim, io->dims, io->symbols);
+    (void)tnb_fail(err, st, "input '%s' is %s; the model needs %s", io->name, is.s ? is.s : "?",
+                   needed.s ? needed.s : "?");
+    tnb_buf_free(&is);
+    tnb_buf_free(&needed);
+    return st;
+}
+
 /* Where the device uses the host's memory the caller's is read where it lies. */
 static tnb_status
 bind_input(tnr_session *s, const tnr_io *io, const tnr_binding *b, tnr_value *out, tnb_err *err)
@@ -297,6 +335,7 @@ bind_input(tnr_session *s, const tnr_io *io, const tnr_binding *b, tnr_value *ou
     tnr_binding x;
     tnr_value storage;
     TNB_TRY(complete(io, b, &x, err));
+    TNB_TRY(check_input(io, &x, err));
     tnr_device *dev = tnr_vm_device(s->vm);
     if (!tnr_device_is_host(dev) || !x.bytes)
         return tnr_tensor_from(dev, x.data, x.dims, (uint32_t)x.ndim, x.dtype, out, err);

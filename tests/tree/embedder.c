@@ -107,6 +107,13 @@ calls(tnr_session *s, void *image)
            strstr(err.hint, "'image'"));
     in = named("image", image, 12);
     assert(tnr_session_run(s, &in, 1, &out, 1, &err) == TNB_SHAPE && strstr(err.message, "256"));
+    in = named("image", image, 0);
+    in.ndim = 3;
+    in.dims[0] = 1;
+    in.dims[1] = in.dims[2] = 8;
+    assert(tnr_session_run(s, &in, 1, &out, 1, &err) == TNB_SHAPE &&
+           strstr(err.message, "input 'image' is float32[1, 8, 8]; the model needs "
+                               "float32[1, 1, 8, 8]"));
     assert(tnr_session_run(s, NULL, 0, &out, 1, &err) == TNB_INVALID &&
            strstr(err.message, "'image' is not given"));
     in = named("image", image, 0);
@@ -146,6 +153,11 @@ dlpack(tnr_session *s, void *image)
     y.dtype = TNB_I32;
     assert(tnr_session_run(s, &in, 1, &out, 1, &err) == TNB_TYPE);
     y.dtype = TNB_F32;
+    x.dtype = TNB_F64;
+    assert(tnr_session_run(s, &in, 1, &out, 1, &err) == TNB_TYPE &&
+           strstr(err.message, "input 'image' is float64[1, 1, 8, 8]; the model needs "
+                               "float32[1, 1, 8, 8]"));
+    x.dtype = TNB_F32;
     x.strides = odd_strides;
     assert(tnr_session_run(s, &in, 1, &out, 1, &err) == TNB_UNSUPPORTED);
 }
