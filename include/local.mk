@@ -43,6 +43,7 @@ tenoncore_HEADERS += \
 tenonkit_HEADERS += \
 	include/tenon/kit/artifact.h \
 	include/tenon/kit/codegen.h \
+	include/tenon/kit/cost.h \
 	include/tenon/kit/driver.h \
 	include/tenon/kit/emit.h \
 	include/tenon/kit/emit_hooks.h \

@@ -29,6 +29,7 @@ tools_tenon_SOURCES = \
 	tools/session.c \
 	tools/show.c \
 	tools/show_op.c \
+	tools/show_cost.c \
 	tools/show_placement.c \
 	tools/show_pages.c \
 	tools/targets.c \

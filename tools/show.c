@@ -14,6 +14,7 @@ static const tnt_option options[] = {
     {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel: number of kernels to compile in parallel"},
+    {"cost", 0, TNT_FLAG, NULL, "kernel: what kernels for GPUs move and compute, by their program"},
     {0}};
 
 static int
@@ -343,16 +344,33 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
     tnt_report(s);
     if (st != TNB_OK)
         return TNT_FAILED;
-    bool found = false;
-    for (uint32_t t = 0; t < r.n_targets; t++)
+    bool found = false, counted = false, cost = tnt_has(a, "cost");
+    for (uint32_t t = 0; t < r.n_targets; t++) {
+        tnk_target target = {0};
+        if (cost && !tnk_target_find_with(s->ctx, s->conf, opt.targets[t], opt.target_attrs,
+                                          opt.usual_attrs, &target))
+            return tnt_failure();
         for (uint32_t i = 0; i < r.n_kernels[t]; i++) {
             const tnk_kernel *k = &r.kernels[t][i];
-            if (!name)
+            if (name && strcmp(name, k->name) != 0)
+                continue;
+            if (cost)
+                counted |= tnt_show_cost(s, target.target, k);
+            else if (!name)
                 printf("%s\n", k->name);
-            else if (strcmp(name, k->name) == 0)
+            else
                 print_kernel(s, k);
-            found |= !name || strcmp(name, k->name) == 0;
+            found = true;
         }
+    }
+    if (found && cost && !counted) {
+        fprintf(stderr,
+                "tenon: the cost of %s is not known: it is not for threads of a GPU, or too large "
+                "to be counted\n  hint: -t names "
+                "a target of GPUs\n",
+                name ? name : "these kernels");
+        return TNT_FAILED;
+    }
     if (!found)
         fprintf(stderr, "tenon: %s has no kernel '%s'\n  hint: tenon show kernel %s lists them\n",
                 path, name, path);
@@ -370,7 +388,8 @@ check_effect(const tnt_args *a, const char *what)
                  {"pass-config", " kernel placement "},
                  {"dim", " model kernel placement "},
                  {"bind", " model kernel placement "},
-                 {"jobs", " kernel "}};
+                 {"jobs", " kernel "},
+                 {"cost", " kernel "}};
     char word[64];
     snprintf(word, sizeof word, " %s ", what);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -468,16 +487,19 @@ const tnt_command tnt_command_show = {
         "  placement FILE     what of a model the target's libraries take, what is left to its\n"
         "                     kernels, and why\n"
         "  kernel FILE [KERNEL]\n"
-        "                     the names of a model's kernels, or the source of one",
+        "                     the names of a model's kernels, or the source of one; with --cost "
+        "what they\n"
+        "                     ask of a GPU, as if every condition in them held",
     .options = options,
     .min_operands = 1,
     .max_operands = 3,
     .examples =
-        (const char *const[]){"tenon show pipeline cpu",
-                              "the pass lists of a target, with the origin of every entry",
-                              "tenon show config",
-                              "every setting with the file and line that set it",
-                              "tenon show kernel model.onnx",
-                              "the names of a model's kernels; add a name to see its source", NULL},
+        (const char *const[]){
+            "tenon show pipeline cpu", "the pass lists of a target, with the origin of every entry",
+            "tenon show config", "every setting with the file and line that set it",
+            "tenon show kernel model.onnx",
+            "the names of a model's kernels; add a name to see its source",
+            "tenon show kernel model.onnx -t gpu_generic --cost",
+            "bytes and operations, bank conflicts and what limits the blocks of each kernel", NULL},
     .run = run,
 };

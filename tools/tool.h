@@ -184,6 +184,11 @@ typedef struct tnt_legalizer {
 const tnt_legalizer *
 tnt_legalizers(tnt_session *s, const char *target, uint32_t *n);
 
+/* ---- show_cost.c ---- */
+/* False: it is not for threads, or too large; nothing is printed. */
+bool
+tnt_show_cost(tnt_session *s, const tn_target *target, const tnk_kernel *k);
+
 /* ---- show_placement.c ---- */
 /* What of a model a target's libraries take, what its kernels, and why. */
 int

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/emit/captured.c \
+	kit/emit/cost.c \
 	kit/emit/dialect.c \
 	kit/emit/emit_access.c \
 	kit/emit/emit_call.c \

@@ -29,8 +29,9 @@ endif
 endif
 EXTRA_DIST += tests/gpu_generic/onnx.sh
 # The compiler half: SPIR-V as spirv-val sees it.
-EXTRA_DIST += tests/gpu_generic/validate.py
+EXTRA_DIST += tests/gpu_generic/cost.py tests/gpu_generic/validate.py
 if BUILD_SPIRV
+TESTS += tests/gpu_generic/cost.py
 if BUILD_ONNX
 TESTS += tests/gpu_generic/validate.py
 endif
