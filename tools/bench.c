@@ -149,7 +149,7 @@ ms(tnt_session *s, double seconds)
 
 static int
 print_json(tnt_session *s, const tnt_program *p, const double *t, uint32_t runs, double mean,
-           bool compared, const tnr_kernel_time *kernels, uint32_t n)
+           double first, bool compared, const tnr_kernel_time *kernels, uint32_t n)
 {
     tn_ctx *ctx = s->ctx;
     used u = find_used(s, p);
@@ -162,10 +162,10 @@ print_json(tnt_session *s, const tnt_program *p, const double *t, uint32_t runs,
                  "description", tn_string(ctx, u.device), "properties",
                  tnt_properties(ctx, tnr_vm_device(p->vm)), "features", tn_array_of(ctx, features),
                  "min_ms", ms(s, t[0]), "median_ms", ms(s, t[runs / 2]), "mean_ms", ms(s, mean),
-                 "max_ms", ms(s, t[runs - 1]), "compile_ms", ms(s, p->compile_seconds),
-                 "compiler_ms", ms(s, p->compiled.compiler_seconds), "load_ms",
-                 ms(s, p->load_seconds), "peak_bytes", tn_i64(ctx, (int64_t)tnt_peak_memory()),
-                 "compared", tn_bool(ctx, compared), NULL);
+                 "max_ms", ms(s, t[runs - 1]), "first_ms", ms(s, first), "compile_ms",
+                 ms(s, p->compile_seconds), "compiler_ms", ms(s, p->compiled.compiler_seconds),
+                 "load_ms", ms(s, p->load_seconds), "peak_bytes",
+                 tn_i64(ctx, (int64_t)tnt_peak_memory()), "compared", tn_bool(ctx, compared), NULL);
     for (uint32_t i = 0; i < n; i++)
         list = tn_list_append(ctx, list,
                               tn_dictv(ctx, "name", tn_string(ctx, kernels[i].name), "calls",
@@ -192,7 +192,8 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
     tnr_kernel_time *kernels = NULL;
     uint32_t done = 0, n_kernels = 0;
     tnb_err err = {0};
-    double start = 0, best = DBL_MAX;
+    double start = 0, first = 0,
+           best = DBL_MAX; /* first: with all that is made when it is first used */
     bool last = false;
     int status = TNT_OK;
     for (int64_t i = -WARM_RUNS; i < (runs ? runs : MAX_RUNS); i++) {
@@ -206,6 +207,8 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
         if (st == TNB_OK) /* a device may still be at it when the call is over */
             st = tnr_device_sync(tnr_vm_device(p->vm), &err);
         double after = tnt_now();
+        if (i == -WARM_RUNS)
+            first = after - before;
         last = i + 1 == (runs ? runs : MAX_RUNS) || (!runs && i >= 2 && after - start > budget);
         if (st != TNB_OK) {
             tnt_hint_extents(a, c->sig, &err);
@@ -235,7 +238,8 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
     for (uint32_t i = 0; i < done; i++)
         sum += t[i];
     if (tnt_has(a, "json")) {
-        status = print_json(c->s, p, t, done, sum / done, tnt_has(a, "expect"), kernels, n_kernels);
+        status = print_json(c->s, p, t, done, sum / done, first, tnt_has(a, "expect"), kernels,
+                            n_kernels);
     } else {
         used u = find_used(c->s, p);
         print_used(&u);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "device.h"
 
 /* dlsym gives no function pointer; this does, for all of them. */
@@ -20,6 +21,7 @@ static struct {
     PFN_vkGetInstanceProcAddr get;
     struct gpu_generic_instance instance;
     unsigned users;
+    pid_t kept; /* nobody has the instance, and this process keeps it; 0: not kept */
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static tnb_status
@@ -112,12 +114,17 @@ gpu_generic_instance_take(const struct gpu_generic_instance **out, tnb_err *err)
 {
     tnb_status st = TNB_OK;
     pthread_mutex_lock(&state.lock);
-    if (state.users == 0)
+    double before = gpu_generic_seconds();
+    bool there = state.users || state.kept == getpid(); /* not that of a process that forked */
+    if (!there)
         st = open_library(err);
-    if (st == TNB_OK && state.users == 0)
+    if (st == TNB_OK && !there)
         st = make_instance(&state.instance, err);
+    if (!there)
+        state.instance.seconds = gpu_generic_seconds() - before;
     if (st == TNB_OK) {
         state.users++;
+        state.kept = 0;
         *out = &state.instance;
     }
     pthread_mutex_unlock(&state.lock);
@@ -130,6 +137,16 @@ gpu_generic_instance_drop(void)
     pthread_mutex_lock(&state.lock);
     if (--state.users == 0)
         state.instance.DestroyInstance(state.instance.handle, NULL);
+    pthread_mutex_unlock(&state.lock);
+}
+
+void
+gpu_generic_instance_keep(double seconds)
+{
+    pthread_mutex_lock(&state.lock);
+    state.instance.seconds += seconds;
+    if (--state.users == 0)
+        state.kept = getpid();
     pthread_mutex_unlock(&state.lock);
 }
 

@@ -89,6 +89,7 @@ struct gpu_generic_instance {
     VkInstance handle;
     uint32_t version; /* of Vulkan that the instance was made for */
     GPU_GENERIC_INSTANCE_CALLS(GPU_GENERIC_MEMBER)
+    double seconds; /* that making it took, and asking it for devices */
 };
 
 struct gpu_generic_calls {
@@ -101,6 +102,10 @@ TNB_MUST_CHECK tnb_status
 gpu_generic_instance_take(const struct gpu_generic_instance **out, tnb_err *err);
 void
 gpu_generic_instance_drop(void);
+/* The same, but the instance stays for whoever takes it next: making one takes longer than all that Tenon does to load a model. `seconds`
+ * went by in its calls. */
+void
+gpu_generic_instance_keep(double seconds);
 /* Fills the table of a device; TNB_DEVICE when it lacks one of Vulkan 1.1. */
 TNB_MUST_CHECK tnb_status
 gpu_generic_calls_read(const struct gpu_generic_instance *in, VkDevice device,

@@ -98,13 +98,17 @@ gpu_generic_count(void *self, int *n, tnb_err *err)
     *n = 0;
     if (gpu_generic_instance_take(&in, err) != TNB_OK)
         return TNB_OK;
+    double before = gpu_generic_seconds();
     all = malloc(sizeof *all);
     tnb_status st =
         all ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory to look for Vulkan devices");
     if (all && find_devices(in, all, err) == TNB_OK)
         *n = all->n;
     free(all);
-    gpu_generic_instance_drop();
+    if (*n) /* who counts opens */
+        gpu_generic_instance_keep(gpu_generic_seconds() - before);
+    else
+        gpu_generic_instance_drop();
     return st;
 }
 
@@ -367,7 +371,9 @@ make_device(struct gpu_generic_device *d, tnb_err *err)
                                      .pQueueCreateInfos = &queues,
                                      .enabledExtensionCount = d->info.n_extensions,
                                      .ppEnabledExtensionNames = d->info.extensions};
+    double before = gpu_generic_seconds();
     VkResult r = d->instance->CreateDevice(d->info.handle, &info, NULL, &d->handle);
+    d->counts.open_seconds += gpu_generic_seconds() - before;
     if (r != VK_SUCCESS) {
         d->handle = NULL;
         return gpu_generic_fail(d, r, "vkCreateDevice", err, "opening device '%s'",
@@ -389,7 +395,9 @@ static tnb_status
 open_found(struct gpu_generic_device *d, const struct found *f, const tnr_device_options *opt,
            tnb_err *err)
 {
+    double before = gpu_generic_seconds();
     TNB_TRY(gpu_generic_info_read(d->instance, f->handle, &d->info, err));
+    d->counts.open_seconds += gpu_generic_seconds() - before;
     TNB_TRY(read_settings(d, opt, err));
     TNB_TRY(make_device(d, err));
     if (d->set.check_hazards && !(d->check = gpu_generic_check_new()))
@@ -452,8 +460,11 @@ gpu_generic_open(void *self, int id, const tnr_device_options *opt, void **dev, 
     pthread_mutex_init(&d->lock, NULL);
     pthread_mutex_init(&d->lost_lock, NULL);
     tnb_status st = gpu_generic_instance_take(&d->instance, err);
+    double before = gpu_generic_seconds();
     if (st == TNB_OK)
         st = find_devices(d->instance, all, err);
+    if (st == TNB_OK)
+        d->counts.open_seconds = d->instance->seconds + gpu_generic_seconds() - before;
     if (st == TNB_OK)
         st = choose(all, opt, err);
     if (st == TNB_OK && (id < 0 || id >= all->n))

@@ -278,6 +278,7 @@ struct gpu_generic_stream {
 /* Numbers for `tenon bench --json` and the tests. */
 struct gpu_generic_counts {
     uint64_t launches, dispatches, barriers, submits, allocations, sets, pipelines;
+    double open_seconds, pipeline_seconds; /* of the driver's calls */
 };
 
 /* Whether it is not done. Work that could not be submitted never will be; what was before it may still be done. */
@@ -506,7 +507,9 @@ gpu_generic_lose(struct gpu_generic_device *d, const char *why);
 /* ---- device.c ---- */
 
 /* ---- facts.c ---- */
-enum { GPU_GENERIC_FACTS = 16 };
+double
+gpu_generic_seconds(void); /* of a clock that only goes on */
+enum { GPU_GENERIC_FACTS = 20 };
 const tnr_property *
 gpu_generic_facts(void *dev, uint32_t *n);
 

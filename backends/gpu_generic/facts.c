@@ -3,11 +3,28 @@
  * was opened (launches, submits, allocations), which `tenon bench --json` prints. */
 #include "device.h"
 
+#include <time.h>
+
+double
+gpu_generic_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static void
 add_int(struct gpu_generic_device *d, const char *name, uint64_t value, const char *doc)
 {
     d->facts[d->n_facts++] =
         (tnr_property){.name = name, .type = TNR_PROPERTY_INT, .u.i = (int64_t)value, .doc = doc};
+}
+
+static void
+add_seconds(struct gpu_generic_device *d, const char *name, double value, const char *doc)
+{
+    d->facts[d->n_facts++] =
+        (tnr_property){.name = name, .type = TNR_PROPERTY_FLOAT, .u.f = value, .doc = doc};
 }
 
 static void
@@ -47,6 +64,10 @@ gpu_generic_facts(void *dev, uint32_t *n)
     add_int(d, "gpu_generic.descriptor_sets", c->sets,
             "descriptor sets made; 0 where descriptors are pushed");
     add_int(d, "gpu_generic.pipelines", c->pipelines, "pipelines made");
+    add_seconds(d, "gpu_generic.open_seconds", c->open_seconds,
+                "time of the driver's calls that opened the device");
+    add_seconds(d, "gpu_generic.pipeline_seconds", c->pipeline_seconds,
+                "time of the driver's calls that made pipelines and read their cache");
     *n = d->n_facts;
     pthread_mutex_unlock(&d->lock);
     return d->facts;

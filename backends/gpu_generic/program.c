@@ -298,7 +298,9 @@ open_cache(struct gpu_generic_device *d, struct gpu_generic_module *m, const voi
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO,
                                       .initialDataSize = kept ? size : 0,
                                       .pInitialData = kept};
+    double before = gpu_generic_seconds();
     VkResult r = d->vk.CreatePipelineCache(d->handle, &info, NULL, &m->cache);
+    d->counts.pipeline_seconds += gpu_generic_seconds() - before;
     if (r != VK_SUCCESS && kept) {
         tnb_cache_drop(a, &d->cache, m->key);
         info.initialDataSize = 0;
@@ -508,6 +510,7 @@ make_pipeline(struct gpu_generic_device *d, struct gpu_generic_function *k, tnb_
                                              .pCode =
                                                  own ? own
                                                      : (const uint32_t *)(const void *)k->code};
+    double before = gpu_generic_seconds();
     VkResult r = d->vk.CreateShaderModule(d->handle, &module, NULL, &shader);
     free(own);
     if (r != VK_SUCCESS)
@@ -535,6 +538,7 @@ make_pipeline(struct gpu_generic_device *d, struct gpu_generic_function *k, tnb_
         .layout = k->layout->pipeline};
     r = d->vk.CreateComputePipelines(d->handle, k->module->cache, 1, &info, NULL, &k->pipeline);
     d->vk.DestroyShaderModule(d->handle, shader, NULL);
+    d->counts.pipeline_seconds += gpu_generic_seconds() - before;
     if (r != VK_SUCCESS) {
         k->pipeline = VK_NULL_HANDLE;
         return gpu_generic_fail(d, r, "vkCreateComputePipelines", err, "kernel '%s'", k->name);

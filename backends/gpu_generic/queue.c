@@ -11,18 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "tenon/base/log.h"
 
 enum { SLICE_NS = 100000000 }; /* of waiting, after which it is looked whether there is progress */
-
-static double
-seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- what a batch is, for messages ---- */
 
@@ -136,13 +127,13 @@ await(struct gpu_generic_stream *s, uint64_t value, tnb_err *err)
     TNB_TRY(s->done < value ? gpu_generic_progress(s, err) : TNB_OK);
     for (uint64_t last = s->done; s->done < value;) {
         if (since == 0)
-            since = seconds();
+            since = gpu_generic_seconds();
         TNB_TRY(wait_slice(s, value, err));
         TNB_TRY(gpu_generic_progress(s, err));
         if (s->done != last) {
             last = s->done;
             since = 0;
-        } else if (limit > 0 && seconds() - since > limit) {
+        } else if (limit > 0 && gpu_generic_seconds() - since > limit) {
             d->hung = true;
             gpu_generic_lose(d, "it hung");
             (void)tnb_fail(err, TNB_DEVICE,
