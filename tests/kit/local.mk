@@ -83,14 +83,19 @@ tests_kit_t_shapes_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_shapes_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 TESTS += tests/kit/features.sh
 EXTRA_DIST += tests/kit/features.sh tests/kit/cuda_words.h
-if BUILD_OPENCL
 check_PROGRAMS += tests/kit/t_gpu_run
-TESTS += tests/kit/t_gpu_run tests/kit/gpu_sub_groups.sh
 tests_kit_t_gpu_run_SOURCES = tests/kit/t_gpu_run.c tests/kit/gpu_programs.c tests/kit/draw.h tests/kit/gpu_programs.h \
 	tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_gpu_run_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_gpu_run_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+if BUILD_OPENCL
+TESTS += tests/kit/t_gpu_run tests/kit/gpu_sub_groups.sh
 LONG_TESTS += tests/kit/gpu_races.sh
+endif
+if BUILD_VULKAN
+if BUILD_SPIRV
+TESTS += tests/gpu_generic/schedules.sh
+endif
 endif
 endif
 endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random programs on a device: each schedule that a rule for GPUs gives goes through the whole opencl target, from a module's
- * text to results of the runtime, and computes what the interpreter computes of the program as it was. The seed is printed;
- * TENON_SEED sets it, TENON_ROUNDS the number of programs; TENON_LONG takes many, TENON_APART a process for each schedule. Without
- * an OpenCL device nothing is tested.
+/* Random programs on a device: each schedule that a rule for GPUs gives goes through a whole target, from a module's text to results of
+ * the runtime, and computes what the interpreter computes of the program as it was. The target is opencl, or with
+ * TENON_TEST_DEVICE=gpu_generic that one, by addresses and by descriptors, with what Vulkan 1.1 promises and with more. The seed is
+ * printed; TENON_SEED sets it, TENON_ROUNDS the number of programs; TENON_LONG takes many, TENON_APART a process for each schedule.
+ * Without such a device nothing is tested.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,8 +201,40 @@ apart(const tnb_buf *module, const char *target, tn_list args, const tn_expr *wa
 
 /* ---- rounds ---- */
 
-static void
-one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_expr *want)
+static const char *
+device_name(void)
+{
+    const char *name = getenv("TENON_TEST_DEVICE");
+    return name && *name ? name : "opencl";
+}
+
+/* What a Vulkan device may have; float64 where the program needs it. */
+static const char *
+vulkan_target(tnb_dtype d)
+{
+    static const int threads[] = {64, 128, 256, 1024, 4, 1}, sizes[] = {1, 8};
+    static const char *const optional[] = {"int64",       "float16",
+                                           "int8",        "int16",
+                                           "8bit_buffer", "16bit_buffer",
+                                           "float64",     "buffer_device_address"};
+    int t = threads[gpu_below(6)], size = sizes[gpu_below(2)];
+    bool all = gpu_below(2), wide = tnb_dtype_is_float(d) && d.bits == 64;
+    const char *text =
+        tn_strf(ctx,
+                "{\"kind\": \"vulkan\", \"max_threads_per_block\": %d, \"max_num_threads\": %d, "
+                "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d, "
+                "\"features\": [\"subgroup:shuffle\", \"subgroup:arithmetic\"]",
+                t, t, gpu_below(2) ? 16384 : 32768, size);
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
+        bool has = (all && strcmp(optional[i], "buffer_device_address")) || gpu_below(2) ||
+                   (wide && !strcmp(optional[i], "float64"));
+        text = tn_strf(ctx, "%s, \"supports_%s\": %s", text, optional[i], has ? "true" : "false");
+    }
+    return tn_strf(ctx, "%s}", text);
+}
+
+static const char *
+opencl_target(void)
 {
     static const int warps[] = {1, 32, 64}, threads[] = {64, 256, 1024, 4, 1},
                      shared[] = {16384, 49152}, sizes[] = {8, 16, 32, 64};
@@ -213,18 +246,23 @@ one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_e
         "\"cl_intel_subgroups\", \"cl_intel_required_subgroup_size\"",
         "\"fp64\"",
     };
-    char text[400];
     bool sub_groups = getenv("TENON_TEST_SUB_GROUPS") != NULL;
     const char *group = groups[gpu_below(5)];
     int warp = warps[gpu_below(3)], size = sizes[gpu_below(4)];
-    const tnk_rule *r = tnk_gpu_rules[rule];
     int t = threads[gpu_below(5)];
-    snprintf(text, sizeof text,
-             "{\"kind\": \"opencl\", \"max_threads_per_block\": %d, \"max_num_threads\": %d, "
-             "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d%s%s}",
-             t, t, shared[gpu_below(2)], sub_groups ? size : warp,
-             sub_groups ? ", \"features\": [\"fp64\", \"subgroups\", " : "",
-             sub_groups ? tn_strf(ctx, "%s]", group) : "");
+    return tn_strf(ctx,
+                   "{\"kind\": \"opencl\", \"max_threads_per_block\": %d, \"max_num_threads\": %d, "
+                   "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d%s%s}",
+                   t, t, shared[gpu_below(2)], sub_groups ? size : warp,
+                   sub_groups ? ", \"features\": [\"fp64\", \"subgroups\", " : "",
+                   sub_groups ? tn_strf(ctx, "%s]", group) : "");
+}
+
+static void
+one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_expr *want)
+{
+    const tnk_rule *r = tnk_gpu_rules[rule];
+    const char *text = strcmp(device_name(), "opencl") ? vulkan_target(p->d) : opencl_target();
     tnk_target target;
     assert_true(tnk_target_find(ctx, conf, text, &target));
     const tn_node *g = r->apply(ctx, p->func, target.target, r->self);
@@ -261,7 +299,7 @@ schedules_compute_the_same_on_a_device(void **state)
 {
     (void)state;
     tnr_device *dev;
-    if (tnr_device_open(rt, "opencl", 0, &dev, NULL) != TNB_OK)
+    if (tnr_device_open(rt, device_name(), 0, &dev, NULL) != TNB_OK)
         skip();
     const char *r = getenv("TENON_ROUNDS"), *more = getenv("TENON_LONG");
     int rounds = r ? atoi(r) : more && *more ? 120 : 12;
