@@ -473,6 +473,16 @@ legalize_rms_norm(tn_builder *b, const tn_call *call)
 
 /* ---- local response normalization, dropout ---- */
 
+/* As many of `k` channels beside one as there can be: a window larger than the data only costs time. */
+static const tn_expr *
+reach(tn_ctx *ctx, int64_t k, const tn_expr *channels)
+{
+    int64_t all;
+    if (tn_int_value(channels, &all))
+        return tn_i64(ctx, k < all ? k : all);
+    return tn_min(ctx, tn_i64(ctx, k), channels);
+}
+
 const tn_expr *
 legalize_lrn(tn_builder *b, const tn_call *call)
 {
@@ -486,20 +496,22 @@ legalize_lrn(tn_builder *b, const tn_call *call)
     if (n > INFER_MAX_DIMS)
         return NULL;
     axis += axis < 0 ? (int64_t)n : 0;
-    const tn_expr *before = tn_i64(ctx, (size - 1) / 2);
+    const tn_expr *channels = emit_dim(x, (uint32_t)axis);
+    const tn_expr *before = reach(ctx, (size - 1) / 2, channels),
+                  *around = tn_add(ctx, before, reach(ctx, size - 1 - (size - 1) / 2, channels));
     for (uint32_t i = 0; i < n; i++)
         idx[i] = emit_dim(x, i);
-    idx[axis] = tn_addi(ctx, idx[axis], size - 1);
+    idx[axis] = tn_add(ctx, channels, around);
     tnk_stage *s = tnk_te_stage(e.te, "pad_temp", idx, n, d);
     memcpy(idx, s->axes, n * sizeof *idx);
     idx[axis] = tn_sub(ctx, idx[axis], before);
-    const tn_expr *inside = emit_inside(ctx, idx[axis], emit_dim(x, (uint32_t)axis));
+    const tn_expr *inside = emit_inside(ctx, idx[axis], channels);
     const tn_node *padded =
         tnk_te_define(s, tn_if_then_else(ctx, inside, tnk_te_read_at(e.te, x, idx, n),
                                          tn_literal(ctx, d, 0)));
     s = emit_stage_of(&e, "lrn_sum", call->base.type, wide);
     memcpy(idx, s->axes, n * sizeof *idx);
-    idx[axis] = tn_add(ctx, idx[axis], tnk_te_reduce_axis(s, "k", tn_i64(ctx, size)));
+    idx[axis] = tn_add(ctx, idx[axis], tnk_te_reduce_axis(s, "k", tn_addi(ctx, around, 1)));
     const tn_expr *v = tn_cast_to(ctx, wide, tnk_te_read_at(e.te, padded, idx, n));
     const tn_node *sum = tnk_te_sum(s, tn_mul(ctx, v, v));
     s = emit_stage(&e, "T_lrn");

@@ -388,3 +388,13 @@ for name, a, b in ("scalar_first", np.array(3, np.int64), i64(3, 1)), ("scalar_l
         node Reshape m one -> axes
         node Unsqueeze x axes -> y""", {"x": x, "a": a, "b": b, "one": i64(-1)}, [("y", np.expand_dims(x, tuple((a - b).ravel())))],
          const=["a", "b", "one"])
+# windows that reach beyond all channels, to one side or both
+x = rnd(1, 5, 2)
+for size, dims in ((6, "_____"), (8, "_c_"), (2**31 - 1, "ncw"), (2**63 - 1, "___"), (2**63 - 1, "ncw")):
+    near = [[k for k in range(5) if c - (size - 1) // 2 <= k <= c + size // 2] for c in range(5)]
+    total = np.stack([(x[:, k] ** 2).sum(1) for k in near], 1)
+    case(f"lrn_of_{size}_channels{'_dynamic' * ('c' in dims)}", 13, f"""
+        node LRN x -> y
+        attr size int {size}
+        attr alpha float 5
+        attr beta float 0.5""", {"x": x}, [("y", x / np.sqrt(1 + 5 / size * total))], dims={"x": dims})
