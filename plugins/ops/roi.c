@@ -5,6 +5,8 @@
 #include "emit.h"
 #include "program.h"
 
+enum { MAX_SAMPLES = 1024 }; /* of a part along one axis: an element costs their square */
+
 const tn_type *
 infer_roi(tn_ctx *ctx, const tn_call *call)
 {
@@ -38,6 +40,10 @@ infer_roi(tn_ctx *ctx, const tn_call *call)
     if (n < 1 || n > 2 || size[0] < 1 || size[1] < 1)
         return infer_fail(ctx, call, TNB_INVALID,
                           "attribute 'pooled_size' must be one or two extents above 0");
+    if (align && tn_call_int(call, "sample_ratio") > MAX_SAMPLES)
+        return infer_fail(ctx, call, TNB_BOUNDS,
+                          "attribute 'sample_ratio' is %lld, expected at most %d",
+                          (long long)tn_call_int(call, "sample_ratio"), MAX_SAMPLES);
     bool known_rois = tn_type_dims(TN_NODE(r), &rois);
     if (known_rois &&
         dim_differ(ctx, rois.at[1], tn_i64(ctx, 5), "regions have {} elements, expected {}"))
