@@ -121,11 +121,29 @@ all_types(tn_ctx *ctx, tn_list l, const char *what)
     return true;
 }
 
+enum { MOST_FIELDS = 1 << 17 };
+
+/* `left` without the fields of tuples in these fields; 0 when there are more. */
+static uint32_t
+without_nested(tn_list fields, uint32_t left)
+{
+    for (uint32_t i = 0; left && i < fields.n; i++) {
+        const tn_ty_tuple *t = tn_as_ty_tuple(fields.at[i]);
+        if (t)
+            left = t->fields.n < left ? without_nested(t->fields, left - t->fields.n) : 0;
+    }
+    return left;
+}
+
 const tn_type *
 tn_ty_tuple_of(tn_ctx *ctx, tn_list fields)
 {
     if (!all_types(ctx, fields, "tuple field"))
         return tn_error_node(ctx);
+    /* Thirty tuples, each twice in the next, are small, but whoever walks the type meets 2^30. */
+    if (!without_nested(fields, MOST_FIELDS))
+        return tn_error(ctx, 0, TNB_UNSUPPORTED, "tuples with more than %d fields in tuples",
+                        MOST_FIELDS);
     return TN_MAKE(ctx, TN_KIND_TY_TUPLE, ty_tuple, NULL, .fields = fields);
 }
 

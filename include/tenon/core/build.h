@@ -54,6 +54,7 @@ tn_placement_mesh(const tn_node *n);
 /* Shortcut: tensor with the extents `dims` (int64 scalar expressions). */
 TNB_EXPORT const tn_type *
 tn_ty_tensor_dims(tn_ctx *ctx, tn_list dims, tnb_dtype d);
+/* An error when tuples in tuples have more than 131072 fields, each place counted where one type stands in several. */
 TNB_EXPORT const tn_type *
 tn_ty_tuple_of(tn_ctx *ctx, tn_list fields);
 TNB_EXPORT const tn_type *
