@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "tenon/base/file.h"
+#include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 
 enum { HEAD_BYTES = 4096 };
@@ -120,6 +122,64 @@ run_with(tn_ctx *ctx, const tn_module *m, const char *pass, const char *key, con
     return tn_run_passes(ctx, m, &list, &how);
 }
 
+/* The symbols of one input's extents, added to `out`; an error node after recording one. */
+static const tn_node *
+add_symbols(tn_ctx *ctx, const tn_function *f, const tn_pair *p, const tn_node *out)
+{
+    const tn_list wanted = tn_as_array(p->value)->items;
+    const tn_expr *x = NULL;
+    tn_list have;
+    for (uint32_t i = 0; f && i < f->params.n && !x; i++)
+        if (strcmp(tn_var_name(f->params.at[i]), p->key) == 0)
+            x = f->params.at[i];
+    if (!x)
+        return tn_error(ctx, f ? f->base.loc : 0, TNB_NOT_FOUND,
+                        "function 'main' has no input '%s' whose extents could be fixed", p->key);
+    if (!tn_type_dims(x->type, &have) || have.n != wanted.n)
+        return tn_error(ctx, x->loc, TNB_SHAPE, "input '%s' is %s; %u extents are given for it",
+                        p->key, tn_text(ctx, x->type), wanted.n);
+    for (uint32_t i = 0; i < have.n; i++) {
+        int64_t n, k;
+        if (!tn_int_value(wanted.at[i], &n))
+            return tn_error(ctx, x->loc, TNB_TYPE,
+                            "extent %u of input '%s' can be a number, not %s", i, p->key,
+                            tn_text(ctx, wanted.at[i]));
+        if (tn_int_value(have.at[i], &k) && k == n)
+            continue;
+        const bool number = tn_is(have.at[i], TN_KIND_INT_IMM);
+        if (!number && !tn_is(have.at[i], TN_KIND_VAR))
+            return tn_error(ctx, x->loc, TNB_UNSUPPORTED,
+                            "extent %u of input '%s' is %s: its symbols are fixed by their names",
+                            i, p->key, tn_text(ctx, have.at[i]));
+        const char *name = number ? "" : tn_var_name(have.at[i]);
+        if (number || (tn_int_value(tn_dict_get(out, name), &k) && k != n))
+            return tn_error(ctx, x->loc, TNB_SHAPE,
+                            "extent %u of input '%s' is %s%s%" PRId64 ", which cannot be %" PRId64,
+                            i, p->key, name, number ? "" : " = ", k, n);
+        out = tn_dict_set(ctx, out, name, wanted.at[i]);
+    }
+    return out;
+}
+
+/* `dims` with the symbols of inputs whose extents are given as INPUT=[N, ...]. NULL after recording an error. */
+static const tn_node *
+symbols_of(tn_ctx *ctx, const tn_module *m, const tn_node *dims)
+{
+    const tn_dict *d = tn_as_dict(dims);
+    const tn_node *out = tn_dict_of(ctx, NULL, NULL, 0);
+    for (uint32_t i = 0; i < d->items.n; i++) { /* symbols that are named, then inputs */
+        const tn_pair *p = (const tn_pair *)d->items.at[i];
+        if (!tn_as_array(p->value))
+            out = tn_dict_set(ctx, out, p->key, p->value);
+    }
+    for (uint32_t i = 0; i < d->items.n && out && !tn_is_error(out); i++) {
+        const tn_pair *p = (const tn_pair *)d->items.at[i];
+        if (tn_as_array(p->value))
+            out = add_symbols(ctx, tn_as_function(tn_module_get(m, "main")), p, out);
+    }
+    return tn_is_error(out) ? NULL : out;
+}
+
 /* A module as text: inputs of main that are to be constants, and dimensions to be numbers. */
 static tnb_status
 import_module(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out)
@@ -129,7 +189,11 @@ import_module(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_
         return TNB_FORMAT;
     if (tn_verify_reads(ctx, m))
         return TNB_INVALID;
-    if (opt->dims && !(m = run_with(ctx, m, "BindSymbolicVars", "binding_map", opt->dims)))
+    const tn_node *dims = opt->dims ? symbols_of(ctx, m, opt->dims) : NULL;
+    if (opt->dims && !dims)
+        return TNB_INVALID;
+    if (dims && tn_as_dict(dims)->items.n &&
+        !(m = run_with(ctx, m, "BindSymbolicVars", "binding_map", dims)))
         return TNB_INVALID;
     if (opt->inputs && !(m = run_with(ctx, m, "BindParams", "params", opt->inputs)))
         return TNB_INVALID;

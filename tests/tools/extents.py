@@ -107,4 +107,13 @@ for name, extent in (("product", "n * m"), ("third power", "n * 1024 * m"), ("su
         r = tenon("run", "-t", target, file, "-i", "x=" + path("wide.npy"), "-i", "z=" + path("wide.npy"))
         refused(f"the {name} on {target}", r, "extent 0 of a tensor does not fit an integer of 64 bits", status=(1,))
 
+# A whole input as INPUT=[N, ...], of a text module as of an ONNX model.
+file = module("whole", ["n", "m"], 'x: R.Tensor(("n", 8), "float32"), z: R.Tensor(("m", "n", "m + 1"), "float32")', ["y = R.exp(x)"])
+for dims, shape in ((["x=[5, 8]"], "float32[5, 8]"), (["x=[5,8]", "m=3"], "float32[5, 8]"), (["n=5", "x=[5,8]"], "float32[5, 8]")):
+    r = tenon("run", file, *(w for d in dims for w in ("--dim", d)))
+    check(r.returncode == 0 and shape in r.stdout, f"--dim {' --dim '.join(dims)}", r)
+for dims, texts in ((["x=[5]"], ("input 'x' is R.Tensor((n, 8)", "1 extents are given")), (["x=[5,9]"], ("extent 1 of input 'x' is 8, which cannot be 9",)),
+                    (["x=[5,8]", "n=6"], ("extent 0 of input 'x' is n = 6, which cannot be 5",)), (["q=[5]"], ("no input 'q'",)),
+                    (["z=[2,5,3]"], ("extent 2 of input 'z' is m + 1: its symbols are fixed by their names",)), (['x=["a",8]'], ("extent 0 of input 'x' can be a number",))):
+    refused(f"--dim {' --dim '.join(dims)}", tenon("run", file, *(w for d in dims for w in ("--dim", d))), file + ":", *texts, status=(1,))
 done()
