@@ -512,7 +512,7 @@ device_setting(const void *user, const char *key)
     return s->conf ? tnb_conf_text(s->conf, "device", s->name, key) : NULL;
 }
 
-/* Keys of [device NAME] that the driver does not know. */
+/* Keys of [device NAME] that the driver does not know, and values that it does not take. */
 static tnb_status
 check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
 {
@@ -532,11 +532,16 @@ check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
         uint32_t k = 0;
         while (k < n && strcmp(known[k], set[i]->key) != 0)
             k++;
-        if (k < n)
-            continue;
         char at[32] = "";
         if (set[i]->line)
             snprintf(at, sizeof at, ":%u", set[i]->line);
+        if (k < n) {
+            if (d->check_setting && set[i]->value[0])
+                st = d->check_setting(d->self, set[i]->key, set[i]->value, err);
+            if (st != TNB_OK)
+                tnb_err_prefix(err, "%s%s", set[i]->file, at);
+            continue;
+        }
         const char *near = tnb_nearest(set[i]->key, known, n);
         st = tnb_fail(err, TNB_INVALID, "%s%s: the device '%s' has no setting '%s'", set[i]->file,
                       at, d->base.name, set[i]->key);

@@ -140,7 +140,23 @@ print_faults(tnb_diags *d)
     return n;
 }
 
-/* Keys of [device NAME] sections against what the drivers know. */
+/* The folders of --plugin-path are there; those of TENON_PLUGIN_PATH may be missing, as those of other such variables. */
+static void
+check_plugin_path(const char *path, tnb_diags *d)
+{
+    for (const char *at = path; at && *at;) {
+        size_t n = strcspn(at, ":");
+        struct stat st;
+        char *folder = strndup(at, n);
+        if (folder && n && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)))
+            tnb_report(d, TNB_WARNING, TNB_NOT_FOUND, (tnb_place){.file = "--plugin-path"},
+                       "'%s' is no folder that is there", folder);
+        free(folder);
+        at += n + (at[n] != 0);
+    }
+}
+
+/* Keys and values of [device NAME] sections against what the drivers know. */
 static void
 check_devices(tnt_session *s, const tnt_args *a)
 {
@@ -155,6 +171,15 @@ check_devices(tnt_session *s, const tnt_args *a)
             known[k++] = t->name;
         if (d && d->settings)
             (void)!tnb_conf_check(s->conf, "device", names[i], known, k, tn_diags(s->ctx));
+        uint32_t n_set = 0;
+        const tnb_conf_value **set =
+            tnb_conf_section_values(s->conf, tn_arena(s->ctx), "device", names[i], &n_set);
+        for (uint32_t j = 0; d && d->check_setting && j < n_set; j++) {
+            tnb_err err = {0};
+            if (set[j]->value[0] &&
+                d->check_setting(d->self, set[j]->key, set[j]->value, &err) != TNB_OK)
+                tnb_conf_report(set[j], tn_diags(s->ctx), err.status, "%s", err.message);
+        }
     }
 }
 
@@ -193,6 +218,7 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     }
     if (out->conf && !level)
         conf_log_level(out->conf, out->diags);
+    check_plugin_path(tnt_value(a, "plugin-path", NULL), out->diags);
     uint32_t n = tnb_diags_errors(out->diags), wrong = print_faults(out->diags);
     if (!out->conf)
         return TNT_FAILED;

@@ -205,33 +205,66 @@ left_out(const struct found *f, const tnr_device_options *opt, tnb_err *err)
     return TNB_DEVICE;
 }
 
+static const struct number {
+    const char *key;
+    long usual, least, most;
+} numbers[] = {{"memory", 0, 0, 1 << 30},
+               {"block", 64, 1, 1 << 12},
+               {"ring", 16, 1, 1 << 10},
+               {"batch", 64, 1, 4096},
+               {"timeout", 120, 0, 1 << 20},
+               {"cache_size", 0, 0, 1 << 20},
+               {"leave_out_barrier", 0, 0, LONG_MAX}};
+static const char *const booleans[] = {"staging",          "profiling", "timeline",
+                                       "push_descriptors", "cache",     "check_hazards"};
+
+/* NULL: it is none. */
+static const struct number *
+number_named(const char *key)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(key, numbers[i].key) == 0)
+            return &numbers[i];
+    return NULL;
+}
+
+static tnb_status
+gpu_generic_check_setting(void *self, const char *key, const char *value, tnb_err *err)
+{
+    const struct number *n = number_named(key);
+    long v = n ? number_of(value) : 0;
+    (void)self;
+    if (n && (v < n->least || v > n->most))
+        return tnb_fail(err, TNB_INVALID,
+                        "[device gpu_generic] %s = %.60s: it is a number from %ld to %ld", key,
+                        value, n->least, n->most);
+    if (strcmp(key, "type") == 0)
+        return check_type(value, err);
+    for (size_t i = 0; i < sizeof booleans / sizeof *booleans; i++)
+        if (strcmp(key, booleans[i]) == 0 && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+            return tnb_fail(err, TNB_INVALID, "[device gpu_generic] %s = %.60s: it is yes or no",
+                            key, value);
+    return TNB_OK;
+}
+
 static tnb_status
 read_bool(const tnr_device_options *opt, const char *key, bool usual, bool *out, tnb_err *err)
 {
     const char *s = setting(opt, key);
-    *out = usual;
-    if (!s)
-        return TNB_OK;
-    if (strcmp(s, "yes") != 0 && strcmp(s, "no") != 0)
-        return tnb_fail(err, TNB_INVALID, "[device gpu_generic] %s = %.60s: it is yes or no", key,
-                        s);
-    *out = *s == 'y';
-    return TNB_OK;
+    *out = s ? *s == 'y' : usual;
+    return s ? gpu_generic_check_setting(NULL, key, s, err) : TNB_OK;
 }
 
-/* A number from `least` to `most`, times `unit`. */
+/* One of `numbers`, times `unit`. */
 static tnb_status
-read_number(const tnr_device_options *opt, const char *key, long usual, long least, long most,
-            uint64_t unit, uint64_t *out, tnb_err *err)
+read_number(const tnr_device_options *opt, const char *key, uint64_t unit, uint64_t *out,
+            tnb_err *err)
 {
     const char *s = setting(opt, key);
-    long v = s ? number_of(s) : usual;
-    *out = (uint64_t)(v < 0 ? 0 : v) * unit;
-    if (v >= least && v <= most)
-        return TNB_OK;
-    return tnb_fail(err, TNB_INVALID,
-                    "[device gpu_generic] %s = %.60s: it is a number from %ld to %ld", key,
-                    s ? s : "", least, most);
+    if (s)
+        TNB_TRY(gpu_generic_check_setting(NULL, key, s, err));
+    *out = (uint64_t)(s ? number_of(s) : number_named(key)->usual) * unit;
+    return TNB_OK;
 }
 
 static tnb_status
@@ -240,7 +273,7 @@ open_cache(struct gpu_generic_device *d, const tnr_device_options *opt, tnb_err 
     bool cached;
     uint64_t bytes;
     TNB_TRY(read_bool(opt, "cache", true, &cached, err));
-    TNB_TRY(read_number(opt, "cache_size", 0, 0, 1 << 20, 1 << 20, &bytes, err));
+    TNB_TRY(read_number(opt, "cache_size", 1 << 20, &bytes, err));
     d->arena = tnb_arena_new();
     if (!d->arena)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to open a Vulkan device");
@@ -268,12 +301,12 @@ read_settings(struct gpu_generic_device *d, const tnr_device_options *opt, tnb_e
     TNB_TRY(read_bool(opt, "push_descriptors", true, &s->push_descriptors, err));
     TNB_TRY(read_bool(opt, "staging", false, &s->staging, err));
     TNB_TRY(read_bool(opt, "check_hazards", false, &s->check_hazards, err));
-    TNB_TRY(read_number(opt, "leave_out_barrier", 0, 0, LONG_MAX, 1, &s->leave_out_barrier, err));
-    TNB_TRY(read_number(opt, "memory", 0, 0, 1 << 30, 1 << 20, &s->memory, err));
-    TNB_TRY(read_number(opt, "block", 64, 1, 1 << 12, 1 << 20, &s->block, err));
-    TNB_TRY(read_number(opt, "ring", 16, 1, 1 << 10, 1 << 20, &s->ring, err));
-    TNB_TRY(read_number(opt, "batch", 64, 1, 4096, 1, &batch, err));
-    TNB_TRY(read_number(opt, "timeout", 120, 0, 1 << 20, 1, &timeout, err));
+    TNB_TRY(read_number(opt, "leave_out_barrier", 1, &s->leave_out_barrier, err));
+    TNB_TRY(read_number(opt, "memory", 1 << 20, &s->memory, err));
+    TNB_TRY(read_number(opt, "block", 1 << 20, &s->block, err));
+    TNB_TRY(read_number(opt, "ring", 1 << 20, &s->ring, err));
+    TNB_TRY(read_number(opt, "batch", 1, &batch, err));
+    TNB_TRY(read_number(opt, "timeout", 1, &timeout, err));
     s->batch = (unsigned)batch;
     s->timeout = (double)timeout;
     if (without)
@@ -554,6 +587,7 @@ static const tnr_driver gpu_generic_driver = {
     .module_kernel = gpu_generic_module_kernel,
     .launch = gpu_generic_launch,
     .settings = gpu_generic_settings,
+    .check_setting = gpu_generic_check_setting,
     .native = gpu_generic_native,
     .properties = gpu_generic_facts,
     .target = gpu_generic_target_of,

@@ -219,17 +219,33 @@ left_out(const struct found *f, const tnr_device_options *opt, tnb_err *err)
     return TNB_DEVICE;
 }
 
+static const char *const booleans[] = {"rounded_division", "profiling", "cache", "clml_tune",
+                                       "clml_onchip"};
+
+static tnb_status
+opencl_check_setting(void *self, const char *key, const char *value, tnb_err *err)
+{
+    cl_device_type type;
+    (void)self;
+    if (strcmp(key, "type") == 0)
+        return wanted_type(value, &type, err);
+    if (strcmp(key, "cache_size") == 0 && (number_of(value) < 0 || number_of(value) > 1 << 30))
+        return tnb_fail(
+            err, TNB_INVALID,
+            "[device opencl] cache_size = %.60s: it is a number of MiB, 0 for the usual", value);
+    for (size_t i = 0; i < sizeof booleans / sizeof *booleans; i++)
+        if (strcmp(key, booleans[i]) == 0 && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+            return tnb_fail(err, TNB_INVALID, "[device opencl] %s = %.60s: it is yes or no", key,
+                            value);
+    return TNB_OK;
+}
+
 static tnb_status
 boolean_setting(const tnr_device_options *opt, const char *key, bool usual, bool *out, tnb_err *err)
 {
     const char *s = setting(opt, key);
-    *out = usual;
-    if (!s)
-        return TNB_OK;
-    if (strcmp(s, "yes") != 0 && strcmp(s, "no") != 0)
-        return tnb_fail(err, TNB_INVALID, "[device opencl] %s = %.60s: it is yes or no", key, s);
-    *out = *s == 'y';
-    return TNB_OK;
+    *out = s ? *s == 'y' : usual;
+    return s ? opencl_check_setting(NULL, key, s, err) : TNB_OK;
 }
 
 /* PoCL keeps what it compiles by itself, each kernel when it is launched; asked for the program, it
@@ -282,11 +298,9 @@ read_settings(struct opencl_device *d, const tnr_device_options *opt, tnb_err *e
     bool profiling, cached;
     TNB_TRY(boolean_setting(opt, "profiling", true, &profiling, err));
     TNB_TRY(boolean_setting(opt, "cache", !keeps_its_own(d), &cached, err));
+    if (size)
+        TNB_TRY(opencl_check_setting(NULL, "cache_size", size, err));
     long mib = size ? number_of(size) : 0;
-    if (mib < 0 || mib > 1 << 30)
-        return tnb_fail(
-            err, TNB_INVALID,
-            "[device opencl] cache_size = %.60s: it is a number of MiB, 0 for the usual", size);
     d->properties = profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     TNB_TRY(read_build_options(d, opt, err));
     d->arena = tnb_arena_new();
@@ -480,6 +494,7 @@ static const tnr_driver opencl_driver = {
     .module_kernel = opencl_module_kernel,
     .launch = opencl_launch,
     .settings = opencl_settings,
+    .check_setting = opencl_check_setting,
     .native = opencl_native,
     .properties = opencl_facts,
 };

@@ -159,6 +159,20 @@ for kind, line in (("cpu", "mcpu = native"), ("cpu", "features = native"), ("cpu
 r = tenon("list", "devices", "--config", write("device.ini", "[device cpu]\nfaster = yes\n"))
 check("device.ini:2: the device 'cpu' has no setting 'faster'" in r.stdout and "tenon show devices" in r.stdout,
       "a setting that a device does not know is told, with what to do", r)
+r = tenon("list", "plugins", "--plugin-path", path("none") + ":" + os.path.dirname(path("none")) + ":")
+check(r.returncode == 0 and f"--plugin-path: warning: '{path('none')}' is no folder" in r.stderr and r.stderr.count("warning") == 1, "a folder of --plugin-path that is not there", r)
+refused("the same, by check-config", tenon("check-config", "--plugin-path", path("none")), "--plugin-path: ", "1 of the settings", status=(1,))
+devices = tenon("list", "devices").stdout
+for device, lines in (("gpu_generic", ("memory = abc", "block = 0", "ring = 1025", "type = bus", "timeline = maybe", "cache_size = -1")),
+                      ("opencl", ("type = bus", "profiling = 1", "cache_size = 1e3", "clml_tune = YES"))):
+    for line in lines if re.search(f"^{device} ", devices, re.M) else ():
+        p = write("device.ini", f"[device {device}]\n{line}\n")
+        refused(f"{device} with {line}, by check-config", tenon("check-config", "--config", p), p + ":2: ", line + ": it is ", status=(1,))
+        r = tenon("list", "devices", "--config", p)
+        check(f"{p}:2: " in r.stdout and line + ": it is " in r.stdout, f"{device} with {line}, when it is opened", r)
+    p = write("device.ini", f"[device {device}]\ntype = any\ncache_size = 0\nprofiling = no\ncache =\n")
+    r = tenon("check-config", "--config", p)
+    check(r.returncode == 0 or not re.search(f"^{device} ", devices, re.M), f"{device} with values that it takes", r)
 for page, texts in (("passes", ("## FuseOps", "| `fuse_opt_level` |", "* cpu: legalize, number")),
                     ("targets", ("## cpu", "| `mcpu` |", "| `lower` | `LowerInitBlock`", "Kinds: `cpu`, `llvm`, `c`")),
                     ("devices", ("## cpu", "## null")),

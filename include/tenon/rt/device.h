@@ -257,6 +257,9 @@ typedef struct tnr_driver {
     /* Attributes of a target that fit this device, for -t NAME:auto, where NAME is a target that the driver runs: members of a
      * JSON object, as `"max_threads_per_block": 256, "features": []`. TNB_NO_MEMORY when they are longer than n. Optional. */
     tnb_status (*target)(void *dev, char *out, size_t n, tnb_err *err);
+    /* Whether `open` takes the value of a key of `settings`, as far as that can be said without a device: `tenon check-config` asks,
+     * and tnr_device_open before `open`. Else TNB_INVALID with what it may be ("block = x: it is a number from 1 to 9"). Optional. */
+    tnb_status (*check_setting)(void *self, const char *key, const char *value, tnb_err *err);
 } tnr_driver;
 
 /* What a driver may take for its functions of the same names: one device without a state or features
