@@ -148,7 +148,7 @@ static void
 remove_kernels(const emission *e, const char *suffix)
 {
     for (uint32_t i = e->v->sources.n_texts;; i++) {
-        const char *name = tnb_printf(e->arena, "%s_kernels_%u.%s", e->opt->prefix, i, suffix);
+        const char *name = tnb_printf(e->arena, "%s_kernels_%u%s", e->opt->prefix, i, suffix);
         if (unlink(tnb_path_join(e->arena, e->opt->output, name)) != 0)
             return;
     }
@@ -273,7 +273,7 @@ emit_objects(emission *e)
     if (st == TNB_OK && library)
         st = take(e, archive);
     if (st == TNB_OK && !library)
-        remove_kernels(e, "o");
+        remove_kernels(e, ".o");
     for (uint32_t i = 0; st == TNB_OK && !library && i < e->files.n; i++)
         st = take(e,
                   tnb_printf(e->arena, "%.*s.o", (int)strlen(e->files.at[i]) - 2, e->files.at[i]));
@@ -295,7 +295,7 @@ driver_emit(tn_ctx *ctx, const tnk_compile_options *opt, tnk_build *b,
     find_parts(&e, &m);
     tnb_status st = opt->emit == TNK_EMIT_C ? emit_c(&e) : emit_objects(&e);
     if (st == TNB_OK && opt->emit == TNK_EMIT_C) {
-        remove_kernels(&e, "c");
+        remove_kernels(&e, ".c");
         st = emit_flags(&e);
     }
     tnb_unmap(&m);
