@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detection: NonMaxSuppression, RoiAlign, MaxRoiPool. */
+#include <inttypes.h>
 #include <math.h>
 #include "import.h"
 
@@ -56,6 +57,8 @@ entries(onnx_node *n, const tn_expr *x, const tn_expr *named, tnb_dtype d)
                        d);
 }
 
+enum { MAX_SAMPLES = 1024 }; /* as vision.roi_align has it */
+
 static bool
 import_roi_align(onnx_node *n)
 {
@@ -72,6 +75,12 @@ import_roi_align(onnx_node *n)
                     : onnx_attr_choice(n, "coordinate_transformation_mode", "half_pixel", shifts);
     if (mode < 0 || shift < 0 || onnx_rank(n, rois) < 0)
         return false;
+    if (samples > MAX_SAMPLES) {
+        onnx_fail(n, TNB_BOUNDS, "attribute 'sampling_ratio' is %" PRId64 ", expected at most %d",
+                  samples, MAX_SAMPLES);
+        onnx_hint(n, "leave it out or make it 0: each part is then sampled by its size");
+        return false;
+    }
     if (shift == 0 && scale != 0)
         rois = onnx_bin_num(n, "subtract", rois, 0.5 / scale);
     row[0] = onnx_unsqueeze(n, entries(n, x, batch, onnx_dtype(rois)), &second, 1);

@@ -127,6 +127,10 @@ wrong_uses_are_told(void **state)
                  ARGS(VAR(4, 4), TUPLE(VARD(TNB_I64, 2, 1), VARD(TNB_I64, 3, 2)), VAR(1)));
     expect_error(t, "expected at least 1", "nn.max_pool2d", ATTRS("pool_size", INTS(0)),
                  ARGS(VAR(1, 4, 5, 5)));
+    expect_error(t, "'sample_ratio' is 1025, expected at most 1024", "vision.roi_align",
+                 ATTRS("pooled_size", INTS(1), "spatial_scale", tn_float_imm_of(t->ctx, TNB_F64, 1),
+                       "sample_ratio", INT(1025)),
+                 ARGS(VAR(1, 1, 2, 2), VAR(1, 5)));
     expect_error(t, "expected fast, wrap, clip or nan", "take",
                  ATTRS("mode", STR("x"), "axis", INT(0)), ARGS(VAR(2), VARD(TNB_I64, 2)));
     expect_error(t, "must be integers", "take", ATTRS("axis", INT(0)), ARGS(VAR(2), VAR(2)));

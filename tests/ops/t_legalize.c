@@ -270,6 +270,7 @@ neural(tops *t)
          F32(4));
     CASE("nn.rms_norm", NULL, F16(2, 4), F16(4));
     CASE("nn.lrn", ATTRS("size", INT(3)), F32(1, 4, 2));
+    CASE("nn.lrn", ATTRS("size", INT(INT64_MAX)), F32(1, 4, 2));
     CASE("nn.dropout", NULL, F32(2, 2));
     static const char *const modes[] = {"constant", "reflect", "replicate", "circular"};
     for (int i = 0; i < 4; i++)
