@@ -159,7 +159,7 @@ def affine_grid(d, op):
     theta = d.floats((n, k, k + 1), dtype)
     size = [d.extent(1, 4) for _ in range(k)]
     lines = [np.linspace(-1, 1, m) if corners and m > 1 else (2 * np.arange(m) + 1) / m - 1 for m in size]
-    base = np.stack(np.meshgrid(*lines, indexing="ij")[::-1] + [np.ones(size)])  # x, y, z, 1
+    base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)])  # x, y, z, 1
     y = np.einsum("nij,j...->ni...", wide(theta), base)
     return Case(op, [theta], out(y, dtype), args=["x0", shape_arg(size)], attrs={"align_corners": corners},
                 sym=[("n", k, k + 1)])
