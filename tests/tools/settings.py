@@ -158,7 +158,7 @@ for section, name, near in (("plugin", "cppu", "cpu"), ("device", "cppu", "cpu")
     warned(f"[{section} {name}]", compile_with("--set", f"{section}.{name}.{key}"), f"[{section} {name}] has no effect",
            f"did you mean [{section} {near}]")
 warned("a plugin that may be loaded", compile_with("--set", "tenon.plugins=*,cppu"), "'cppu' in 'plugins'", "did you mean 'cpu'")
-warned("a plugin that is to be left out", compile_with("--set", "tenon.plugins=*,!dnnl"), "'!dnnl' in 'plugins'", "lists what may be loaded")
+warned("a plugin that is to be left out", compile_with("--set", "tenon.plugins=*,!dnnl"), "'!dnnl' in 'plugins'", "'*, -dnnl' leaves that plugin out")
 warned("a plugin that is preferred", compile_with("--set", "tenon.prefer.FuseOps=transfrom"), "'transfrom'", "'transform'")
 warned("a plugin that does not provide the name", compile_with("--set", "tenon.prefer.opencl=cpu"),
        "'prefer.opencl' has no effect: plugin 'cpu' does not provide 'opencl'", "plugin 'opencl")
