@@ -101,8 +101,8 @@ static bool
 is_other_format(const tnt_args *a, const char *out)
 {
     if (strcmp(tnt_value(a, "emit", "tno"), "tno") != 0) {
-        if (!tnb_ends_with(out, ".tno"))
-            return false;
+        if (!tnt_has(a, "output") || !tnb_ends_with(out, ".tno"))
+            return false; /* emit_options says that -o is missing */
         tnt_usage(a->command, "--emit writes a folder, and '%s' would say it is an artifact", out);
         return true;
     }

@@ -140,6 +140,8 @@ def value_text(v):
         return '"' + v + '"'
     if isinstance(v, (list, tuple)):
         return "[" + ", ".join(map(value_text, v)) + "]"
+    if isinstance(v, np.generic):  # NumPy 2 prints the type as well
+        v = v.item()
     return v.text if isinstance(v, Raw) else repr(v)
 
 
