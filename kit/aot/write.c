@@ -143,9 +143,11 @@ check_symbols(aot_program *g)
                                tnb_printf(g->arena, "the %s of function '%s'", parts[k], name));
     }
     for (uint32_t i = 0; fine && i < g->p.head.n_kernels; i++) {
-        const char *symbol = g->p.text + g->p.kernels[i].name;
+        const char *symbol = g->p.text + g->p.kernels[i].name; /* a long one is cut */
+        const bool whole = strncmp(symbol, prefix, strlen(prefix)) == 0;
         fine = take_symbol(g, &taken, symbol,
-                           tnb_printf(g->arena, "kernel '%s'", symbol + strlen(prefix) + 1));
+                           tnb_printf(g->arena, "kernel '%s'",
+                                      whole ? symbol + strlen(prefix) + 1 : symbol));
     }
     return fine;
 }

@@ -424,6 +424,8 @@ def names():
     Emitted(module("own", function.format("main", "exp") + function.format("main_kinds", "log") + function.format("main_entry", "negative")),
             "own").equal("functions with names of details", x)
     Emitted(module("long", kernel.format("k" * 5000)), "long").equal("a kernel with a long name", x)
+    long = "a_model_with_a_long_name_" * 8
+    Emitted(module(long, function.format("main", "exp")), long).equal("a prefix longer than kernels' names get", x)
     for name in ("tenon", "tenon_aot", "tnb_kernel", "tk"):
         refused(f"prefix '{name}'", tenon("compile", model, "--emit=c", "--prefix", name, "-o", path("no")), f"'{name}'", f"'m{name}' can")
         r = tenon("compile", module(name, function.format("run", "exp") + function.format("main", "log")), "--emit=static-lib", "-o", path(name))
