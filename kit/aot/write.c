@@ -144,7 +144,8 @@ check_symbols(aot_program *g)
     }
     for (uint32_t i = 0; fine && i < g->p.head.n_kernels; i++) {
         const char *symbol = g->p.text + g->p.kernels[i].name; /* a long one is cut */
-        const bool whole = strncmp(symbol, prefix, strlen(prefix)) == 0;
+        const bool whole =
+            strncmp(symbol, prefix, strlen(prefix)) == 0 && symbol[strlen(prefix)] == '_';
         fine = take_symbol(g, &taken, symbol,
                            tnb_printf(g->arena, "kernel '%s'",
                                       whole ? symbol + strlen(prefix) + 1 : symbol));
