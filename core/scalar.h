@@ -5,15 +5,12 @@
 #define TENON_CORE_SCALAR_H
 
 #include "tenon/core/build.h"
+#include "tenon/core/arith.h"
 
 /* v as a value of the integer (or bool) dtype d: wrapped, sign- or zero-extended to 64 bits. A
  * uint64 keeps its bit pattern. */
 int64_t
 tn_wrap_int(tnb_dtype d, int64_t v);
-/* a `kind` b in dtype d, for arithmetic, min, max and comparisons (then 0 or 1). False when the
- * result is not defined (division by zero). */
-bool
-tn_fold_int(tn_kind kind, tnb_dtype d, int64_t a, int64_t b, int64_t *out);
 /* The same for float32 and float64, rounded to that precision; comparisons give 0 or 1. */
 bool
 tn_fold_float(tn_kind kind, tnb_dtype d, double a, double b, double *out);

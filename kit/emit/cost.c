@@ -57,68 +57,6 @@ thread_index(const counting *c, int64_t lane, int dim, int64_t *v)
 }
 
 static bool
-operation(tn_kind kind, int64_t a, int64_t b, int64_t *v)
-{
-    bool divides = kind == TN_KIND_DIV || kind == TN_KIND_MOD || kind == TN_KIND_FLOOR_DIV ||
-                   kind == TN_KIND_FLOOR_MOD;
-    if (divides && (b == 0 || b == -1))
-        return false;
-    int64_t off = divides && a % b != 0 && (a < 0) != (b < 0);
-    switch ((int)kind) {
-    case TN_KIND_ADD:
-        return !__builtin_add_overflow(a, b, v);
-    case TN_KIND_SUB:
-        return !__builtin_sub_overflow(a, b, v);
-    case TN_KIND_MUL:
-        return !__builtin_mul_overflow(a, b, v);
-    case TN_KIND_DIV:
-        *v = a / b;
-        return true;
-    case TN_KIND_MOD:
-        *v = a % b;
-        return true;
-    case TN_KIND_FLOOR_DIV:
-        *v = a / b - off;
-        return true;
-    case TN_KIND_FLOOR_MOD:
-        *v = a % b + (off ? b : 0);
-        return true;
-    case TN_KIND_MIN:
-        *v = a < b ? a : b;
-        return true;
-    case TN_KIND_MAX:
-        *v = a > b ? a : b;
-        return true;
-    case TN_KIND_EQ:
-        *v = a == b;
-        return true;
-    case TN_KIND_NE:
-        *v = a != b;
-        return true;
-    case TN_KIND_LT:
-        *v = a < b;
-        return true;
-    case TN_KIND_LE:
-        *v = a <= b;
-        return true;
-    case TN_KIND_GT:
-        *v = a > b;
-        return true;
-    case TN_KIND_GE:
-        *v = a >= b;
-        return true;
-    case TN_KIND_AND:
-        *v = a && b;
-        return true;
-    case TN_KIND_OR:
-        *v = a || b;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool
 call_value(counting *c, const tn_call *x, int64_t lane, int64_t *v)
 {
     int64_t a, b;
@@ -174,7 +112,8 @@ value_of(counting *c, const tn_expr *e, int64_t lane, int64_t *v)
     if (tn_is_binary(e)) {
         const tn_binary *x = (const tn_binary *)e;
         return !tnb_dtype_is_float(tn_dtype_of(x->a)) && value_of(c, x->a, lane, &a) &&
-               value_of(c, x->b, lane, &b) && operation((tn_kind)e->kind, a, b, v);
+               value_of(c, x->b, lane, &b) &&
+               tn_fold_int((tn_kind)e->kind, tn_dtype_of(x->a), a, b, v);
     }
     switch (e->kind) {
     case TN_KIND_INT_IMM:

@@ -46,6 +46,10 @@ tn_arith_pop(tn_arith *a, uint32_t mark);
  * floats: only exact rules. */
 TNB_EXPORT const tn_expr *
 tn_simplify(tn_arith *a, const tn_expr *e);
+/* a `kind` b of integers or truth values of dtype d, wrapped: arithmetic, minimum and maximum, comparisons, and, or (then 0 or 1).
+ * False where the result is not defined (division by zero). */
+TNB_EXPORT bool
+tn_fold_int(tn_kind kind, tnb_dtype d, int64_t a, int64_t b, int64_t *out);
 /* Certainly true; false means "not proved". */
 TNB_EXPORT bool
 tn_prove(tn_arith *a, const tn_expr *condition);
