@@ -423,7 +423,7 @@ struct gpu_generic_placed {
 
 struct gpu_generic_function {
     struct gpu_generic_module *module;
-    const char *name;
+    char *name;                /* of its own: work that never ends outlives the artifact */
     const unsigned char *code; /* the module's words */
     struct gpu_generic_placed *params;
     gpu_generic_kernel head;

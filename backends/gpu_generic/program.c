@@ -346,6 +346,7 @@ free_kernel(struct gpu_generic_device *d, struct gpu_generic_function *k)
         free(k->sets);
     }
     free(k->params);
+    free(k->name);
 }
 
 static void
@@ -383,11 +384,11 @@ make_kernel(struct gpu_generic_device *d, struct gpu_generic_module *m,
     uint32_t flags = e->head.flags;
     uint32_t end = flags & GPU_GENERIC_BASE && !(flags & GPU_GENERIC_BLOCK) ? 12 : 0;
     *k = (struct gpu_generic_function){.module = m,
-                                       .name = e->name,
+                                       .name = strdup(e->name),
                                        .code = e->module,
                                        .head = e->head};
     k->params = calloc(e->head.n_params + 1u, sizeof *k->params);
-    if (!k->params)
+    if (!k->params || !k->name)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to load kernels");
     for (uint32_t i = 0; i < e->head.n_params; i++) {
         gpu_generic_param p = gpu_generic_param_of(gpu_generic_word(e->params, i));

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "tenon/base/file.h"
 #include "tenon/rt/plugin.h"
@@ -727,6 +729,44 @@ a_device_that_hangs_is_told(void **state)
     }
 }
 
+/* The artifact goes before the device that still works at its kernels. In a process of its own: the device is never given back. */
+static void
+a_device_that_still_hangs_is_closed(void **state)
+{
+    static const struct settings short_time = {{"timeout"}, {"1"}};
+    (void)state;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        void *dev = open_device(&short_time), *module, *k, *mem;
+        struct code copy = plain;
+        tnb_err err = {0};
+        copy.bytes =
+            mmap(NULL, plain.n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        bool fine = copy.bytes != MAP_FAILED;
+        if (fine)
+            memcpy(copy.bytes, plain.bytes, plain.n);
+        fine = fine && load(dev, &copy, &module, &err) == TNB_OK &&
+               drv->module_kernel(dev, module, "count", &k, &err) == TNB_OK &&
+               drv->alloc(dev, 4, "global", &mem, &err) == TNB_OK;
+        layer_hang(1);
+        fine = fine && launch_count(dev, NULL, k, mem, 0, 1, &err) == TNB_OK &&
+               drv->sync(dev, NULL, &err) == TNB_DEVICE;
+        if (fine) {
+            drv->free(dev, mem);
+            drv->module_free(dev, module);
+            munmap(copy.bytes, copy.n);
+            drv->close(dev);
+        }
+        _exit(fine ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void
 a_lost_device_is_told_to_all_that_follow(void **state)
 {
@@ -847,6 +887,7 @@ main(void)
         cmocka_unit_test(threads_may_launch_one_kernel_at_once),
         cmocka_unit_test(every_call_may_fail),
         cmocka_unit_test(a_device_that_hangs_is_told),
+        cmocka_unit_test(a_device_that_still_hangs_is_closed),
         cmocka_unit_test(a_lost_device_is_told_to_all_that_follow),
     };
     return cmocka_run_group_tests(tests, NULL, close_all);
