@@ -193,7 +193,7 @@ tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out)
             out->operands[out->n_operands++] = w;
     }
     if (status == TNT_OK && out->n_operands < c->min_operands)
-        status = tnt_usage(c, out->n_operands ? "an operand is missing" : "an operand is missing");
+        status = tnt_usage(c, "an operand is missing");
     if (status == TNT_OK && c->max_operands >= 0 && out->n_operands > c->max_operands)
         status = tnt_usage(c, "unexpected operand '%s'", out->operands[c->max_operands]);
     if (status == TNT_OK && !tnt_has(out, "help"))

@@ -191,10 +191,12 @@ run(tnt_session *s, const tnt_args *a)
         double start = tnt_now();
         tnb_status st = tnr_vm_call(p.vm, name, args, n, &ret, &err);
         double seconds = tnt_now() - start;
-        if (st != TNB_OK)
-            tnt_hint_extents(a, sig, &err), tnt_complain(&err);
-        else
+        if (st != TNB_OK) {
+            tnt_hint_extents(a, sig, &err);
+            tnt_complain(&err);
+        } else {
             status = show_results(s, a, sig, &ret);
+        }
         if (st == TNB_OK && tnt_has(a, "timing")) {
             fprintf(stderr,
                     "compile %.1f ms (%.1f ms in the C compiler), load %.1f ms, run %.3f ms\n",

@@ -34,7 +34,7 @@ add_text(struct gpu_generic_device *d, const char *name, const char *value)
         (tnr_property){.name = name, .type = TNR_PROPERTY_TEXT, .u.text = value};
 }
 
-/* Filled at each call, because the counts go on: values are those of the last call. */
+/* Filled at each call, because the counts go on; all but their numbers stays the same. */
 const tnr_property *
 gpu_generic_facts(void *dev, uint32_t *n)
 {

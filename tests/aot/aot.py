@@ -5,7 +5,7 @@ cannot be C is refused with its place.
 
     aot.py [CASE...]
 
-Models of /work/shared/models count where they are there, and aarch64 where gcc-aarch64-linux-gnu and qemu-user are.
+Models of TENON_MODELS, or beside the checkout, count where they are there, and aarch64 where gcc-aarch64-linux-gnu and qemu-user are.
 """
 import os
 import random
@@ -21,7 +21,7 @@ from clitest import DIGITS, SRC, WORK, check, done, path, refused, tenon, write 
 
 CC = os.environ.get("CC", "cc").split()
 CALL = os.path.join(SRC, "tests", "aot", "call.c")
-MODELS = "/work/shared/models/onnx"
+MODELS = os.environ.get("TENON_MODELS") or os.path.join(SRC, "..", "shared", "models", "onnx")
 TYPES = {"float32": ("<f4", "f"), "float64": ("<f8", "d"), "int64": ("<i8", "q"), "int32": ("<i4", "i"), "uint8": ("|u1", "B"),
          "bool": ("|b1", "B")}
 

@@ -3,13 +3,9 @@
 # all numbers, one with descriptors instead of addresses, and one that has no more than Vulkan 1.1 promises. Some of each kind of kernel,
 # all in check-long (SHARD splits them). None fails, crashes or hangs, and as many pass as on the cpu target, which runs what the target
 # has no numbers for.
-data=${ONNX_TESTDATA:-/usr/share/libonnx-testdata/data}
-test -d "$data/node" || exit 77
-test -f "$TENON_PLUGIN_PATH/onnx.so" || exit 77
+. "$top_srcdir/tests/onnx/gpu_cases.sh"
 "$TENON" list devices | grep -A 1 '^gpu_generic ' | grep -q '^    0: ' || { echo "no Vulkan device"; exit 77; }
 set -eu
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cat > "$work/targets.ini" <<'INI'
 [tenon]
 fallback = true
@@ -52,38 +48,9 @@ short="node/test_add_bcast node/test_argmax_default_axis_random node/test_averag
     node/test_range_int32_type_negative_delta node/test_reduce_l2_keep_dims_random node/test_resize_upsample_sizes_cubic
     node/test_scatternd_add node/test_softmax_axis_1 node/test_top_k pytorch-converted/test_BatchNorm2d_eval
     pytorch-converted/test_Linear"
-cases() { # the cases of this run, one a line
-    if [ -n "${TENON_LONG:-}" ]; then
-        ls -d "$data"/node/* "$data"/simple/* "$data"/pytorch-operator/* "$data"/pytorch-converted/*
-    else
-        for c in $short; do echo "$data/$c"; done
-    fi
-}
-mkdir "$work/cases"
-cases | awk -v shard="${SHARD:-}" 'BEGIN { if (split(shard, s, "/") != 2) s[2] = 1 } NR % s[2] == s[1] % s[2]' |
-    while read -r d; do
-        [ ! -d "$d" ] || ln -s "$d" "$work/cases/$(basename "$(dirname "$d")")-$(basename "$d")"
-    done
-# of the project's own cases those whose kernels a GPU has in another form, all in check-long
-mkdir "$work/own"
-"$top_builddir/tests/onnx/write_cases" "$top_srcdir/tests/onnx/cases.txt" "$work/own"
-for d in "$work"/own/*; do
-    case $(basename "$d") in
-    dequantize_to_float16_beyond_its_range | matmul_of_short_rows_and_a_vector | scatter_elements_added_by_many_rows)
-        ln -s "$d" "$work/cases/" ;;
-    *) [ -z "${TENON_LONG:-}" ] || ln -s "$d" "$work/cases/" ;;
-    esac
+# own cases whose kernels a GPU has in another form
+link_cases dequantize_to_float16_beyond_its_range matmul_of_short_rows_and_a_vector scatter_elements_added_by_many_rows
+for t in cpu addresses descriptors plain; do
+    onnx_run "$t" --config "$work/targets.ini"
 done
-run() { # target
-    "$TENON" onnx-test "$work/cases" -j 2 --batch 25 --timeout "${TESTS_TIMEOUT:-300}" --config "$work/targets.ini" -t "$1" \
-        > "$work/out" 2> "$work/err" || true
-    echo "$1: $(tail -n 1 "$work/out")"
-    grep '^FAIL' "$work/out" && exit 1
-    sed -n 's/^PASS \([^ :]*\).*/\1/p' "$work/out" > "$work/passed-$1"
-}
-run cpu
-test "$(wc -l < "$work/passed-cpu")" -gt 20
-for t in addresses descriptors plain; do
-    run "$t"
-    diff "$work/passed-cpu" "$work/passed-$t" || { echo "these pass on one of the targets alone: cpu, $t"; exit 1; }
-done
+passes_as_cpu addresses descriptors plain

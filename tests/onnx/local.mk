@@ -4,7 +4,7 @@ EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/s
 	tests/onnx/plain.ini tests/onnx/cases.sh tests/onnx/cases.txt tests/onnx/make_cases.py \
 	tests/onnx/select_cases.txt tests/onnx/make_select_cases.py tests/onnx/graph_cases.txt tests/onnx/stops.txt \
 	tests/onnx/make_graph_cases.py tests/onnx/loops.py tests/onnx/dynamic.py tests/onnx/indices.py tests/onnx/integers.py tests/onnx/wire.py \
-	tests/onnx/wrong.sh tests/onnx/wrong.txt tests/onnx/refused.sh tests/onnx/refused.txt tests/onnx/opencl.sh tests/onnx/fuzz_onnx.sh
+	tests/onnx/wrong.sh tests/onnx/wrong.txt tests/onnx/refused.sh tests/onnx/refused.txt tests/onnx/opencl.sh tests/onnx/gpu_cases.sh tests/onnx/fuzz_onnx.sh
 EXTRA_DIST += tests/onnx/differential.sh tests/onnx/differential/README.md tests/onnx/differential/run \
 	tests/onnx/differential/run.py tests/onnx/differential/graph.py tests/onnx/differential/operators.py \
 	tests/onnx/differential/variants.py

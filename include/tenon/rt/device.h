@@ -252,7 +252,8 @@ typedef struct tnr_driver {
      * it. For drivers of which some devices do, as OpenCL's for processors, which compile text to
      * it. NULL: as TNR_DRIVER_NATIVE says. */
     bool (*native)(void *dev);
-    /* What is known of the device, of unique names; lives as long as `dev`. NULL: nothing but what `describe` says. */
+    /* What is known of the device, of unique names; lives as long as `dev`. Names, types and texts stay; a number that changes, such as a
+     * count, is that of the last call. NULL: nothing but what `describe` says. */
     const tnr_property *(*properties)(void *dev, uint32_t *n);
     /* Attributes of a target that fit this device, for -t NAME:auto, where NAME is a target that the driver runs: members of a
      * JSON object, as `"max_threads_per_block": 256, "features": []`. TNB_NO_MEMORY when they are longer than n. Optional. */
@@ -326,7 +327,8 @@ TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_pinned_new(tnr_device *dev, uint64_t bytes, void **host, tnb_err *err);
 TNB_EXPORT void
 tnr_pinned_free(tnr_device *dev, void *host);
-/* All that the device tells of itself; *n = 0 and NULL: nothing. Borrowed from the device. */
+/* All that the device tells of itself; *n = 0 and NULL: nothing. Borrowed from the device. A number that changes is that of the
+ * last call by any thread: who reads it while others ask has to lock. */
 TNB_EXPORT const tnr_property *
 tnr_device_properties(tnr_device *dev, uint32_t *n);
 /* The property of that name and type. NULL with TNB_NOT_FOUND (the device has none of the name), or TNB_TYPE (of another type). */
