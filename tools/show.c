@@ -435,8 +435,12 @@ run(tnt_session *s, const tnt_args *a)
         return tnt_show_devices(s, a);
     if (strcmp(what, "settings") == 0)
         return tnt_show_settings();
+    const bool of_model =
+        !strcmp(what, "model") || !strcmp(what, "kernel") || !strcmp(what, "placement");
     if (!name && strcmp(what, "pipeline") && strcmp(what, "target"))
-        return tnt_usage(a->command, "expected the name of a %s", what);
+        return of_model ? tnt_usage(a->command, "expected the file of a model")
+                        : tnt_usage(a->command, "expected the name of a%s %s",
+                                    strcmp(what, "op") ? "" : "n", what);
     if (!name) {
         uint32_t n;
         const char **names = tnt_targets(s, a, &n);
