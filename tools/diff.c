@@ -319,7 +319,6 @@ run(tnt_session *s, const tnt_args *a)
     if (!tnt_has(a, "target"))
         return a->n_operands == 2 ? compare(s, a, NULL)
                                   : tnt_usage(a->command, "a second module is missing");
-    /* ORDER: compiling may move what the context holds, so modules are read afterwards */
     if (!tnt_program_open(s, a, a->operands[a->n_operands - 1], &p))
         return tnt_failure();
     int status = compare(s, a, &p);

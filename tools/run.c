@@ -173,7 +173,7 @@ run(tnt_session *s, const tnt_args *a)
     tnt_program p;
     if (!tnt_program_open(s, a, a->operands[0], &p))
         return tnt_failure();
-    bool verified = !tnt_has(a, "verify") || tnt_print_verify(&p.compiled.verify);
+    bool verified = !p.unverified;
     const char *name = tnt_value(a, "function", "main");
     const tnr_signature *sig = tnr_artifact_function(p.artifact, name);
     int status = TNT_FAILED;

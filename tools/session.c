@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -661,6 +662,45 @@ say_variant(const tnt_args *a, const tnr_artifact *artifact, const tnb_buf *why)
     tnb_buf_free(&line);
 }
 
+/* Compiles in a context of its own, which is gone before the program runs: what both take at a time is not added up. */
+static bool
+compile_in_memory(const tnt_session *outer, const tnt_args *a, const char *path, tnt_program *out)
+{
+    tnt_session own = *outer, *s = &own;
+    tnk_model model;
+    tnk_compile_options opt;
+    tnb_err err = {0};
+    own.ctx = tn_ctx_new(own.registry);
+    if (!own.ctx) {
+        fputs("tenon: out of memory\n", stderr);
+        return false;
+    }
+    bool ok = tnt_import(s, a, path, &model) && tnt_compile_options(s, a, &opt);
+    if (ok) {
+        opt.n_targets = opt.n_targets ? 1 : 0;
+        compile_for_here(s, a, &opt);
+        out->native = opt.usual_attrs != NULL || !strcmp(tnt_value(a, "mcpu", ""), "native");
+        ok = !opt.verify || tnt_given_extents(s, a, &model, &opt.verify_extents);
+    }
+    if (ok) {
+        tnb_status st = tnk_compile(s->ctx, &model, &opt, &out->compiled);
+        if (opt.trace)
+            st = tn_trace_close(opt.trace, &err) != TNB_OK && st == TNB_OK ? TNB_IO : st;
+        tnt_report(s);
+        if (*err.message)
+            tnt_complain(&err);
+        ok = out->was_compiled = st == TNB_OK;
+        out->unverified = ok && opt.verify && !tnt_print_verify(&out->compiled.verify);
+        out->compiled = (tnk_compile_result){.fd = out->compiled.fd,
+                                             .bytes = out->compiled.bytes,
+                                             .compiler_seconds = out->compiled.compiler_seconds,
+                                             .constant_bytes = out->compiled.constant_bytes};
+    }
+    tn_ctx_free(own.ctx);
+    malloc_trim(0);
+    return ok;
+}
+
 bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out)
 {
@@ -677,25 +717,8 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
             return false;
         st = tnr_artifact_open(path, &out->artifact, &err);
     } else {
-        tnk_model model;
-        tnk_compile_options opt;
-        if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
+        if (!compile_in_memory(s, a, path, out))
             return false;
-        opt.n_targets = opt.n_targets ? 1 : 0;
-        compile_for_here(s, a, &opt);
-        out->native = opt.usual_attrs != NULL || !strcmp(tnt_value(a, "mcpu", ""), "native");
-        if (opt.verify && !tnt_given_extents(s, a, &model, &opt.verify_extents))
-            return false;
-        st = tnk_compile(s->ctx, &model, &opt, &out->compiled);
-        if (opt.trace)
-            st = tn_trace_close(opt.trace, &err) != TNB_OK && st == TNB_OK ? TNB_IO : st;
-        tnt_report(s);
-        if (st != TNB_OK) {
-            if (*err.message)
-                tnt_complain(&err);
-            return false;
-        }
-        out->was_compiled = true;
         out->compile_seconds = tnt_now() - start;
         start = tnt_now();
         st = tnr_artifact_open_fd(out->compiled.fd, path, &out->artifact, &err);

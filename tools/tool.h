@@ -234,8 +234,9 @@ tnt_read(tnt_session *s, const char *path);
 typedef struct tnt_program {
     tnr_artifact *artifact;
     tnr_vm *vm;
-    tnk_compile_result compiled; /* fd -1 unless compiled here */
+    tnk_compile_result compiled; /* numbers and fd; fd -1 unless compiled here */
     bool was_compiled;
+    bool unverified;  /* with --verify: nothing could be compared, which was said */
     uint32_t variant; /* of the artifact, that runs */
     bool native;      /* compiled here for this machine, unless the target says otherwise */
     double compile_seconds, load_seconds;
