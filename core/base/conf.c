@@ -140,25 +140,32 @@ id_of(tnb_arena *a, const char *section, const char *name, const char *key)
     return tnb_printf(a, "%s.%s.%s", section, name, key);
 }
 
-/* The lock that holds a value, if any. */
-static const tnb_conf_lock *
-lock_on(const tnb_conf *c, const char *id)
+/* What locks a key, if anything does: the key's own lock, or that of a beginning of it. */
+static const tnb_conf_value *
+lock_on(const tnb_conf *c, const char *section, const char *name, const char *key)
 {
-    for (const tnb_conf_lock *l = c->locks; l; l = l->next) {
-        size_t n = strlen(l->id);
-        if (strcmp(l->id, id) == 0 || (l->id[n - 1] == '*' && strncmp(l->id, id, n - 1) == 0))
-            return l;
+    const tnb_conf_value *l = tnb_conf_lookup(&c->locks, section, name, key);
+    if (l || !c->locks.n)
+        return l;
+    char *id = malloc(c->longest_lock + 1);
+    if (!id)
+        return c->locks.at[0].value; /* nothing may be set that could be locked */
+    int n = snprintf(id, c->longest_lock + 1, "%s.%s.%s", section, name ? name : "", key);
+    size_t length = n < 0 ? 0 : (size_t)n;
+    if (length > c->longest_lock - 1)
+        length = c->longest_lock - 1;
+    for (size_t k = length + 1; k-- > 0 && !l;) {
+        memcpy(id + k, "*", 2);
+        l = tnb_strmap_get(&c->locks, id);
     }
-    return NULL;
+    free(id);
+    return l;
 }
 
 const tnb_conf_value *
 tnb_conf_locked(const tnb_conf *c, const char *section, const char *name, const char *key)
 {
-    char id[512];
-    int n = snprintf(id, sizeof id, "%s.%s.%s", section, name ? name : "", key);
-    const tnb_conf_lock *l = c && n > 0 && (size_t)n < sizeof id ? lock_on(c, id) : NULL;
-    return l ? l->from : NULL;
+    return c ? lock_on(c, section, name, key) : NULL;
 }
 
 /* A lock that names nothing protects nothing. `dot`: the first one of the entry, or NULL. */
@@ -201,18 +208,34 @@ add_locks(tnb_conf *c, const tnb_conf_value *v, tnb_diags *d)
     const char **items = tnb_conf_split(c->arena, v->value, &n);
     for (uint32_t i = 0; i < n; i++) {
         const char *dot = strchr(items[i], '.');
-        tnb_conf_lock *l = TNB_NEW(c->arena, tnb_conf_lock);
         char *section =
             tnb_strndup(c->arena, items[i], dot ? (size_t)(dot - items[i]) : strlen(items[i]));
         const tnb_conf_section *s = tnb_conf_section_named(section);
         check_lock(v, items[i], s, section, dot, d);
-        l->id = !dot             ? tnb_printf(c->arena, "%s.*", section)
-                : s && !s->named ? tnb_printf(c->arena, "%s..%s", section, dot + 1)
-                                 : items[i];
-        l->from = v;
-        l->next = c->locks;
-        c->locks = l;
+        const char *id = !dot             ? tnb_printf(c->arena, "%s.*", section)
+                         : s && !s->named ? tnb_printf(c->arena, "%s..%s", section, dot + 1)
+                                          : items[i];
+        tnb_strmap_set(&c->locks, id, v);
+        if (strlen(id) > c->longest_lock)
+            c->longest_lock = strlen(id);
     }
+}
+
+/* Keeps the place of a value that nothing has set before. */
+static tnb_conf_value *
+add_value(tnb_conf *c, const char *id, const tnb_conf_value *v)
+{
+    tnb_conf_value *at = TNB_NEW(c->arena, tnb_conf_value);
+    tnb_conf_group *g = tnb_conf_lookup(&c->groups, v->section, v->name, NULL);
+    if (!g) {
+        g = TNB_NEW(c->arena, tnb_conf_group);
+        g->section = v->section;
+        g->name = v->name;
+        tnb_strmap_set(&c->groups, tnb_printf(c->arena, "%s.%s", v->section, v->name), g);
+    }
+    TNB_PUSH(c->arena, g->values, at);
+    tnb_strmap_set(&c->values, id, at);
+    return at;
 }
 
 static void
@@ -225,17 +248,16 @@ set(tnb_conf *c, tnb_conf_value v, tnb_diags *d)
     if (k && !type_fits(c, k, &v, d))
         return;
     char *id = id_of(c->arena, v.section, v.name, v.key);
-    const tnb_conf_lock *lock = v.layer >= TNB_CONF_USER ? lock_on(c, id) : NULL;
+    const tnb_conf_value *lock =
+        v.layer >= TNB_CONF_USER ? lock_on(c, v.section, v.name, v.key) : NULL;
     if (lock) {
         refuse(d, &v, TNB_UNTRUSTED, "'%s' may not be set here: the site has locked it", v.key);
-        tnb_diag_note(d, "locked by %s:%u", lock->from->file, lock->from->line);
+        tnb_diag_note(d, "locked by %s:%u", lock->file, lock->line);
         return;
     }
     tnb_conf_value *old = tnb_strmap_get(&c->values, id);
-    if (!old) {
-        old = TNB_NEW(c->arena, tnb_conf_value);
-        tnb_strmap_set(&c->values, id, old);
-    }
+    if (!old)
+        old = add_value(c, id, &v);
     *old = v;
     if (strcmp(v.section, "tenon") == 0 && strcmp(v.key, "lock") == 0 && v.trusted) {
         tnb_conf_value *copy = TNB_NEW(c->arena, tnb_conf_value);
@@ -280,6 +302,8 @@ load_file(tnb_conf *c, const char *path, tnb_conf_layer layer, tnb_diags *d)
     bool trusted = tnb_trust_fd(fd, path, NULL, 0, &err) == TNB_OK;
     if (tnb_map_fd(fd, path, MAX_FILE, &m, &err) != TNB_OK) {
         tnb_report(d, TNB_ERROR, err.status, place, "%s", err.message);
+        if (*err.hint)
+            tnb_diag_hint(d, "%s", err.hint);
         close(fd);
         return;
     }
@@ -419,6 +443,8 @@ tnb_conf_load(const tnb_conf_options *o, tnb_diags *diags)
         return NULL;
     }
     tnb_strmap_init(&c->values, c->arena);
+    tnb_strmap_init(&c->groups, c->arena);
+    tnb_strmap_init(&c->locks, c->arena);
     load_built_in(c, diags);
     if (!o->only_these) {
         load_system(c, diags);

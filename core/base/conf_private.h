@@ -5,17 +5,25 @@
 
 #include "tenon/base/conf.h"
 
-typedef struct tnb_conf_lock {
-    struct tnb_conf_lock *next;
-    const char *id; /* "SECTION.NAME.KEY", or the beginning of such and '*' */
-    const tnb_conf_value *from;
-} tnb_conf_lock;
+/* One section with the values of all files. */
+typedef struct tnb_conf_group {
+    const char *section, *name;
+    TNB_VEC(const tnb_conf_value *) values; /* in the order of the keys' first mention */
+} tnb_conf_group;
 
 struct tnb_conf {
     tnb_arena *arena;
-    tnb_strmap values; /* "SECTION.NAME.KEY" -> tnb_conf_value, in the order of first mention */
-    tnb_conf_lock *locks;
+    tnb_strmap values; /* "SECTION.NAME.KEY" -> tnb_conf_value */
+    tnb_strmap groups; /* "SECTION.NAME" -> tnb_conf_group, in the order of first mention */
+    tnb_strmap
+        locks; /* "SECTION.NAME.KEY", or the beginning of such and '*', -> the value that locks it */
+    size_t longest_lock;
 };
+
+/* What a map of the configuration holds for "SECTION.NAME.KEY", or for "SECTION.NAME" if `key` is NULL.
+ * A `name` of NULL is "". */
+void *
+tnb_conf_lookup(const tnb_strmap *m, const char *section, const char *name, const char *key);
 
 const tnb_conf_section *
 tnb_conf_section_named(const char *name);

@@ -5,25 +5,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const tnb_conf_value *
-tnb_conf_find(const tnb_conf *c, const char *section, const char *name, const char *key)
+void *
+tnb_conf_lookup(const tnb_strmap *m, const char *section, const char *name, const char *key)
 {
     char small[192], *id = small;
-    if (!c)
-        return NULL;
-    int n = snprintf(small, sizeof small, "%s.%s.%s", section, name ? name : "", key);
+    const char *dot = key ? "." : "";
+    name = name ? name : "";
+    key = key ? key : "";
+    int n = snprintf(small, sizeof small, "%s.%s%s%s", section, name, dot, key);
     if (n < 0)
         return NULL;
     if ((size_t)n >= sizeof small) {
         id = malloc((size_t)n + 1);
         if (!id)
             return NULL;
-        snprintf(id, (size_t)n + 1, "%s.%s.%s", section, name ? name : "", key);
+        snprintf(id, (size_t)n + 1, "%s.%s%s%s", section, name, dot, key);
     }
-    const tnb_conf_value *v = tnb_strmap_get(&c->values, id);
+    void *v = tnb_strmap_get(m, id);
     if (id != small)
         free(id);
     return v;
+}
+
+const tnb_conf_value *
+tnb_conf_find(const tnb_conf *c, const char *section, const char *name, const char *key)
+{
+    return c ? tnb_conf_lookup(&c->values, section, name, key) : NULL;
 }
 
 const char *
@@ -119,15 +126,10 @@ const char **
 tnb_conf_names(const tnb_conf *c, tnb_arena *a, const char *section, uint32_t *n)
 {
     TNB_VEC(const char *) v = {0};
-    for (uint32_t i = 0; c && i < c->values.n; i++) {
-        const tnb_conf_value *e = c->values.at[i].value;
-        if (strcmp(e->section, section) != 0)
-            continue;
-        bool had = false;
-        for (uint32_t k = 0; k < v.n && !had; k++)
-            had = strcmp(v.at[k], e->name) == 0;
-        if (!had)
-            TNB_PUSH(a, v, e->name);
+    for (uint32_t i = 0; c && i < c->groups.n; i++) {
+        const tnb_conf_group *g = c->groups.at[i].value;
+        if (strcmp(g->section, section) == 0)
+            TNB_PUSH(a, v, g->name);
     }
     *n = v.n;
     return v.at;
@@ -136,24 +138,17 @@ tnb_conf_names(const tnb_conf *c, tnb_arena *a, const char *section, uint32_t *n
 bool
 tnb_conf_has(const tnb_conf *c, const char *section, const char *name)
 {
-    for (uint32_t i = 0; c && i < c->values.n; i++) {
-        const tnb_conf_value *e = c->values.at[i].value;
-        if (strcmp(e->section, section) == 0 && strcmp(e->name, name ? name : "") == 0)
-            return true;
-    }
-    return false;
+    return c && tnb_conf_lookup(&c->groups, section, name, NULL);
 }
 
 const tnb_conf_value **
 tnb_conf_section_values(const tnb_conf *c, tnb_arena *a, const char *section, const char *name,
                         uint32_t *n)
 {
+    const tnb_conf_group *g = c ? tnb_conf_lookup(&c->groups, section, name, NULL) : NULL;
     TNB_VEC(const tnb_conf_value *) v = {0};
-    for (uint32_t i = 0; c && i < c->values.n; i++) {
-        const tnb_conf_value *e = c->values.at[i].value;
-        if (strcmp(e->section, section) == 0 && strcmp(e->name, name ? name : "") == 0)
-            TNB_PUSH(a, v, e);
-    }
+    for (uint32_t i = 0; g && i < g->values.n; i++)
+        TNB_PUSH(a, v, g->values.at[i]);
     *n = v.n;
     return v.at;
 }
@@ -180,11 +175,11 @@ tnb_conf_check(const tnb_conf *c, const char *section, const char *name, const c
                uint32_t n, tnb_diags *diags)
 {
     const tnb_conf_section *s = tnb_conf_section_named(section);
+    const tnb_conf_group *g = c ? tnb_conf_lookup(&c->groups, section, name, NULL) : NULL;
     bool ok = true;
-    for (uint32_t i = 0; c && i < c->values.n; i++) {
-        const tnb_conf_value *e = c->values.at[i].value;
-        if (strcmp(e->section, section) != 0 || strcmp(e->name, name ? name : "") != 0 ||
-            (s && tnb_conf_key_of(s, e->key)))
+    for (uint32_t i = 0; g && i < g->values.n; i++) {
+        const tnb_conf_value *e = g->values.at[i];
+        if (s && tnb_conf_key_of(s, e->key))
             continue;
         bool found = false;
         for (uint32_t k = 0; k < n && !found; k++)

@@ -29,6 +29,25 @@ too_large(tnb_err *err, const char *path, uint64_t size, uint64_t max)
                     (unsigned long long)size, (unsigned long long)max);
 }
 
+/* A file of no bytes. One of the kernel's has no size and gives bytes all the same, or an error. */
+static tnb_status
+map_empty(int fd, const char *name, tnb_mapping *out, tnb_err *err)
+{
+    char byte;
+    ssize_t n = pread(fd, &byte, 1, 0);
+    if (n < 0)
+        return io_error(err, "read", name);
+    if (n > 0) {
+        tnb_fail(err, TNB_IO,
+                 "'%s' has bytes but no size, as the kernel's own files: it cannot be mapped",
+                 name);
+        tnb_hint(err, "copy it, and name the copy");
+        return TNB_IO;
+    }
+    out->data = "";
+    return TNB_OK;
+}
+
 tnb_status
 tnb_map_fd(int fd, const char *name, uint64_t max, tnb_mapping *out, tnb_err *err)
 {
@@ -42,10 +61,8 @@ tnb_map_fd(int fd, const char *name, uint64_t max, tnb_mapping *out, tnb_err *er
     uint64_t size = (uint64_t)st.st_size;
     if ((max && size > max) || size > SIZE_MAX)
         return too_large(err, name, size, max ? max : SIZE_MAX);
-    if (size == 0) {
-        out->data = "";
-        return TNB_OK;
-    }
+    if (size == 0)
+        return map_empty(fd, name, out, err);
     void *p = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
         return io_error(err, "map", name);

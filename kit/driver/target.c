@@ -6,7 +6,7 @@
 
 #include "tenon/base/num.h"
 
-enum { MAX_TAG_DEPTH = 8 };
+enum { MAX_TAG_DEPTH = 8, MAX_NAMED = 40 /* targets that a note names */ };
 
 void
 driver_error(tn_ctx *ctx, const tnb_err *err)
@@ -222,7 +222,7 @@ from_json(tn_ctx *ctx, const char *name, const char *json, const struct more *mo
            complete(ctx, name, kind_name, kind, tn_dict_set(ctx, d, "kind", NULL), more, out);
 }
 
-/* The targets that there are, each by a name for -t; "" if there are none. */
+/* The targets that there are, each by a name for -t, as many as a line takes; "" if there are none. */
 static const char *
 all_targets(tn_ctx *ctx, const tnb_conf *conf)
 {
@@ -232,11 +232,15 @@ all_targets(tn_ctx *ctx, const tnb_conf *conf)
     const tnb_provided *kinds =
         plugins ? tnb_plugins_provided(plugins, tn_scratch(ctx), "target", &n_kinds) : NULL;
     const char *all = "";
-    for (uint32_t i = 0; i < n_kinds; i++)
-        all = tn_strf(ctx, "%s%s%s", all, *all ? ", " : "", kinds[i].name);
-    for (uint32_t i = 0; i < n; i++)
-        if (!tnb_plugins_find(plugins, "target", names[i], NULL))
-            all = tn_strf(ctx, "%s%s%s", all, *all ? ", " : "", names[i]);
+    uint32_t n_all = 0;
+    for (uint32_t i = 0; i < n_kinds + n; i++) {
+        const char *name = i < n_kinds ? kinds[i].name : names[i - n_kinds];
+        if (i >= n_kinds && tnb_plugins_find(plugins, "target", name, NULL))
+            continue;
+        if (n_all++ == MAX_NAMED)
+            return tn_strf(ctx, "%s, ...", all);
+        all = tn_strf(ctx, "%s%s%s", all, *all ? ", " : "", name);
+    }
     return all;
 }
 

@@ -39,6 +39,18 @@ a_file_is_mapped_and_read_within_its_limit(void **state)
     tnb_unmap(&m);
 }
 
+static void
+a_file_without_a_size_is_not_empty(void **state)
+{
+    (void)state;
+    tnb_err err;
+    tnb_mapping m;
+    assert_int_equal(tnb_map_file("/proc/self/mem", 0, &m, &err), TNB_IO); /* nothing lies at 0 */
+    assert_non_null(strstr(err.message, "cannot read '/proc/self/mem': "));
+    assert_int_equal(tnb_map_file("/proc/self/stat", 0, &m, &err), TNB_IO);
+    assert_non_null(strstr(err.message, "'/proc/self/stat' has bytes but no size"));
+}
+
 static uint32_t
 names_here(void)
 {
@@ -271,6 +283,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_mapped_and_read_within_its_limit),
+        cmocka_unit_test(a_file_without_a_size_is_not_empty),
         cmocka_unit_test(a_file_appears_whole_or_not_at_all),
         cmocka_unit_test(privileged_processes_ignore_the_environment),
         cmocka_unit_test(only_regular_files_are_replaced),

@@ -49,6 +49,15 @@ check(r.returncode == 0 and "top [5]" in r.stdout, "and the pass takes them", r)
 p = write("open.ini", "[pass ApplyDefaultSchedule]\nrules = [Matmul\n")
 refused("a list that does not end", tenon("show", "pipeline", "cpu", "--config", p), f"{p}:2", "']'")
 
+# What cannot be read is not empty.
+os.mkfifo(path("fifo.ini"))
+for name, text in (("/proc/self/mem", "cannot read '/proc/self/mem': "), ("/proc/self/stat", "has bytes but no size"),
+                   (DIGITS, "is a folder, not a regular file"), (path("fifo.ini"), "is a device, pipe or socket"),
+                   ("/dev/null", "is a device, pipe or socket"), (path("none.ini"), "cannot be opened: ")):
+    refused(f"settings in {os.path.basename(name)}", tenon("list", "profiles", "--config", name), f"{name}: ", text)
+    refused("and by the environment", tenon("list", "profiles", env={"TENON_CONFIG": name}), f"{name}: ", text)
+
+
 def warned(section, *texts):
     p = write("warned.ini", section + "\n")
     r = tenon("show", "config", "--config", p)

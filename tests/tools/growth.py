@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node costs about as much in a module of 4000 as in one of 500. By processor time, so only what grows with the square is
+"""A node costs about as much in a module of 4000 as in one of 500, and so does a section of the settings. By processor time, so only what grows with the square is
 seen; bench/growth.py counts instructions, of larger modules."""
 import importlib.util
 import os
@@ -25,16 +25,30 @@ WORKS = (
     ("stages", "opt", "{}", *LOWER, "-o", os.devnull),
     ("scalars", "opt", "{}", *LOWER, "-o", os.devnull),
 )
+SETTINGS = ("list", "targets"), ("check-config",), ("show", "config")
+for shape in "targets", "unknown targets", "passes", "devices", "locks":
+    WORKS += tuple((shape, *words, "--config", "{}") for words in SETTINGS)
+
+
+def settings(kind, n):
+    """An INI file of n sections; None if no settings are meant."""
+    if kind == "locks":
+        return "[tenon]\nlock =\n" + "".join(f"    target.t{i}.mcpu\n" for i in range(n)) + settings("targets", n)
+    section = {"targets": "[target t{}]\nkind = null\n", "unknown targets": "[target t{}]\nkind = nothing\n",
+               "passes": "[pass p{}]\noption = 1\n", "devices": "[device d{}]\nkey = 1\n"}.get(kind)
+    return section and "".join(section.format(i) for i in range(n))
 
 
 def seconds(words, shape, n):
-    """Of the processor; -1 if it fails."""
-    text = path(f"{shape}-{n}.py")
+    """Of the processor; -1 if it does not end by itself. Status 1 is of settings that are told of."""
+    text = path(f"{shape}-{n}.in")
+    ini = settings(shape, n)
     if not os.path.exists(text):
-        write(f"{shape}-{n}.py", bench.module(shape, n))
+        write(f"{shape}-{n}.in", ini or bench.module(shape, n))
     p = subprocess.Popen([TENON] + [w.format(text) for w in words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(p.pid, 0)
-    return usage.ru_utime + usage.ru_stime if status == 0 else -1
+    status = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime if status == 0 or (ini and status == 1) else -1
 
 
 for shape, *words in WORKS:
@@ -46,7 +60,7 @@ for shape, *words in WORKS:
         small, large = max(least[SMALL] - least[10], 0.01) / SMALL, (least[LARGE] - least[10]) / LARGE
         if large <= FACTOR * small or least[10] < 0:
             break
-    check(least[10] > 0 and large <= FACTOR * small, "%s of %s: %.0f us a node of %d, %.0f of %d" % (
+    check(least[10] > 0 and large <= FACTOR * small, "%s of %s: %.0f us each in one of %d, %.0f in one of %d" % (
         words[0], shape, 1e6 * small, SMALL, 1e6 * large, LARGE))
 
 # An index that is used twice does not double with every reshape that is computed where it is read.

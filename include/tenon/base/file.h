@@ -22,7 +22,8 @@ typedef struct tnb_mapping {
     uint64_t size;
 } tnb_mapping;
 
-/* Maps the regular file at `path`. TNB_IO when it cannot be opened or is no regular file;
+/* Maps the regular file at `path`. TNB_IO when it cannot be opened or read, is no regular file, or has bytes
+ * without a size, as files of /proc;
  * TNB_BOUNDS when it is larger than `max` bytes (0: no limit). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnb_map_file(const char *path, uint64_t max, tnb_mapping *out, tnb_err *err);
