@@ -7,6 +7,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/dtype.h \
 	include/tenon/base/entry.h \
 	include/tenon/base/file.h \
+	include/tenon/base/gguf.h \
 	include/tenon/base/hash.h \
 	include/tenon/base/ini.h \
 	include/tenon/base/json.h \
@@ -17,6 +18,7 @@ tenonbase_HEADERS += \
 	include/tenon/base/npy.h \
 	include/tenon/base/num.h \
 	include/tenon/base/plugin.h \
+	include/tenon/base/safetensors.h \
 	include/tenon/base/scalar.h \
 	include/tenon/base/status.h \
 	include/tenon/base/tensor_pb.h \

@@ -13,6 +13,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/elf.c \
 	core/base/entry.c \
 	core/base/file.c \
+	core/base/gguf.c \
 	core/base/hash.c \
 	core/base/ini.c \
 	core/base/json.c \
@@ -33,6 +34,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/pluginload.c \
 	core/base/program.c \
 	core/base/progress.c \
+	core/base/safetensors.c \
 	core/base/scalar.c \
 	core/base/schema.c \
 	core/base/status.c \

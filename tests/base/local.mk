@@ -10,6 +10,8 @@ BASE_TESTS = \
 	tests/base/t_scalar \
 	tests/base/t_file \
 	tests/base/t_npy \
+	tests/base/t_gguf \
+	tests/base/t_safetensors \
 	tests/base/t_conf \
 	tests/base/t_plugin
 check_PROGRAMS += $(BASE_TESTS)
@@ -38,6 +40,12 @@ tests_base_t_file_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 tests_base_t_npy_SOURCES = tests/base/t_npy.c tests/base/harness.h tests/base/scratch.h
 tests_base_t_npy_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_t_npy_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
+tests_base_t_gguf_SOURCES = tests/base/t_gguf.c tests/base/harness.h tests/base/scratch.h
+tests_base_t_gguf_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_base_t_gguf_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
+tests_base_t_safetensors_SOURCES = tests/base/t_safetensors.c tests/base/harness.h tests/base/scratch.h
+tests_base_t_safetensors_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_base_t_safetensors_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 tests_base_t_conf_SOURCES = tests/base/t_conf.c tests/base/harness.h tests/base/scratch.h
 tests_base_t_conf_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_base_t_conf_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)

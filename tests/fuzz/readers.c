@@ -369,6 +369,8 @@ read_module(const void *data, size_t n)
 
 const reader readers[] = {
     {"npy", npy_seeds, read_npy, NULL, NULL, NULL},
+    {"gguf", gguf_seeds, read_gguf, NULL, NULL, NULL},
+    {"safetensors", safetensors_seeds, read_safetensors, NULL, NULL, NULL},
     {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL, NULL},
     {"ini", ini_seeds, read_ini, NULL, NULL, NULL},
     {"manifest", manifest_seeds, read_manifest, manifest_begin, NULL, NULL},

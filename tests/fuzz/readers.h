@@ -42,6 +42,16 @@ module_seeds(tnb_buf *out, uint32_t *n);
 void
 read_text_module(const void *data, size_t n);
 
+/* In read_checkpoints.c. */
+void
+gguf_seeds(tnb_buf *out, uint32_t *n);
+void
+read_gguf(const void *data, size_t n);
+void
+safetensors_seeds(tnb_buf *out, uint32_t *n);
+void
+read_safetensors(const void *data, size_t n);
+
 /* In mutate_text.c. */
 size_t
 mutate_text(uint8_t *data, size_t n, size_t room, uint64_t seed);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readers of checkpoints: GGUF and safetensors. */
+#include "config.h"
+
+#include "readers.h"
+
+#include "tenon/base/gguf.h"
+#include "tenon/base/safetensors.h"
+
+static void
+put(tnb_buf *b, uint64_t v, size_t size)
+{
+    tnb_buf_put(b, &v, size);
+}
+
+static void
+put_text(tnb_buf *b, const char *s)
+{
+    put(b, strlen(s), 8);
+    tnb_buf_puts(b, s);
+}
+
+/* An entry of each kind, an array of each, two tensors. */
+void
+gguf_seeds(tnb_buf *out, uint32_t *n)
+{
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+    tnb_buf *b = &out[(*n)++];
+    tnb_buf_puts(b, "GGUF");
+    put(b, 3, 4);
+    put(b, 2, 8);
+    put(b, 25, 8);
+    put_text(b, "general.alignment");
+    put(b, TNB_GGUF_UINT32, 4);
+    put(b, 32, 4);
+    for (uint32_t kind = 0; kind <= TNB_GGUF_FLOAT64; kind++) {
+        if (kind == TNB_GGUF_ARRAY)
+            continue;
+        for (int array = 0; array < 2; array++) {
+            char key[] = {(char)('a' + kind), (char)('0' + array), 0};
+            put_text(b, key);
+            if (array) {
+                put(b, TNB_GGUF_ARRAY, 4);
+                put(b, kind, 4);
+                put(b, 2, 8);
+            } else {
+                put(b, kind, 4);
+            }
+            for (int i = 0; i <= array; i++)
+                if (kind == TNB_GGUF_STRING)
+                    put_text(b, "text");
+                else
+                    put(b, 1, bytes[kind]);
+        }
+    }
+    for (uint32_t i = 0; i < 2; i++) {
+        put_text(b, i ? "w" : "v");
+        put(b, 2, 4);
+        put(b, 32, 8);
+        put(b, 1, 8);
+        put(b, i ? TNB_GGUF_Q8_0 : TNB_GGUF_F32, 4);
+        put(b, i * 128, 8);
+    }
+    while (b->n % 32)
+        put(b, 0, 1);
+    for (int i = 0; i < 128 + 34; i++)
+        put(b, (uint64_t)i, 1);
+}
+
+static volatile uint64_t sum;
+
+static void
+add_bytes(const void *data, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        sum += ((const uint8_t *)data)[i];
+}
+
+void
+read_gguf(const void *data, size_t n)
+{
+    tnb_gguf *g;
+    tnb_err err;
+    const tnb_gguf_value *v;
+    const tnb_gguf_tensor *t;
+    if (tnb_gguf_open_memory(data, n, "fuzz", &g, &err) != TNB_OK)
+        return;
+    reader_taken++;
+    for (uint32_t k = 0; (v = tnb_gguf_value_at(g, k)); k++)
+        for (uint64_t i = 0; i <= v->n; i++) {
+            int64_t number = 0;
+            double real = 0;
+            const char *s;
+            size_t length;
+            sum += tnb_gguf_int(v, i, &number) + tnb_gguf_float(v, i, &real) + (uint64_t)number;
+            if (tnb_gguf_text(v, i, &s, &length))
+                add_bytes(s, length);
+        }
+    for (uint32_t k = 0; (t = tnb_gguf_tensor_at(g, k)); k++)
+        add_bytes((const char *)data + t->offset, t->bytes);
+    tnb_gguf_close(g);
+}
+
+void
+safetensors_seeds(tnb_buf *out, uint32_t *n)
+{
+    static const char *const headers[] = {
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]},"
+        "\"b\":{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[16,24]},\"__metadata__\":{\"a\":"
+        "\"b\"}}",
+        "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[],\"data_offsets\":[0,1]},"
+        "\"b\":{\"dtype\":\"I64\",\"shape\":[0],\"data_offsets\":[8,8]}}",
+    };
+    for (int k = 0; k < 2; k++) {
+        tnb_buf *b = &out[(*n)++];
+        put_text(b, headers[k]);
+        for (int i = 0; i < 24; i++)
+            put(b, (uint64_t)i, 1);
+    }
+}
+
+void
+read_safetensors(const void *data, size_t n)
+{
+    tnb_safetensors *s;
+    tnb_err err;
+    const tnb_safetensor *t;
+    if (tnb_safetensors_open_memory(data, n, "fuzz", &s, &err) != TNB_OK)
+        return;
+    reader_taken++;
+    for (uint32_t k = 0; (t = tnb_safetensors_at(s, k)); k++)
+        add_bytes((const char *)data + t->offset, t->bytes);
+    tnb_safetensors_close(s);
+}
