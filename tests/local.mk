@@ -65,6 +65,7 @@ include tests/gpu_generic/local.mk
 include tests/opencl/local.mk
 include tests/aot/local.mk
 include tests/llm/local.mk
+include tests/lm/local.mk
 include tests/pass/local.mk
 include tests/firsthour/local.mk
 include tests/tree/local.mk

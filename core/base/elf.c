@@ -106,8 +106,8 @@ static bool
 other_major(const char *needed)
 {
     static const char *const ours[] = {"libtenon.so.", "libtenon-base.so.", "libtenon-kit.so.",
-                                       "libtenon-rt.so."};
-    for (int i = 0; i < 4; i++) {
+                                       "libtenon-rt.so.", "libtenon-lm.so."};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) {
         size_t n = strlen(ours[i]);
         if (strncmp(needed, ours[i], n) == 0)
             return strtoul(needed + n, NULL, 10) != TNB_ABI_MAJOR;

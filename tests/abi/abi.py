@@ -57,7 +57,7 @@ def agreed():
     """What is said of the ABI in several places is the same."""
     made = text_of("configure.ac")
     check((number(made, "TENON_ABI_MAJOR"), number(made, "TENON_ABI_MINOR")) == (MAJOR, MINOR), "configure.ac has the headers' version")
-    for name in ("core/base/libtenon-base", "core/libtenon", "kit/libtenon-kit", "runtime/libtenon-rt"):
+    for name in ("core/base/libtenon-base", "core/libtenon", "kit/libtenon-kit", "runtime/libtenon-rt", "lm/libtenon-lm"):
         nodes = re.findall(r"^TENON_(\S+) {", text_of(name + ".map"), re.M)
         check(nodes[-1:] == [ABI] and (MAJOR or len(nodes) == 1), f"{name}.map is of version {ABI} (it has {nodes})")
     page = text_of("docs", "abi.md")

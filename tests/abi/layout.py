@@ -37,7 +37,7 @@ def functions(include, layer=""):
         text = re.sub(r"/\*.*?\*/", " ", open(os.path.join(include, h)).read(), flags=re.S)
         text = re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
         for m in re.finditer(r"\bTNB_EXPORT\b([^;{]*);", text):
-            name = re.search(r"\b(tn[bkr]?_\w+)\s*(?:\(|\[|$)", m.group(1).strip())
+            name = re.search(r"\b(tn[bklr]?_\w+)\s*(?:\(|\[|$)", m.group(1).strip())
             if not name:
                 sys.exit(f"{h}: what is exported here? {' '.join(m.group(1).split())}")
             names.add(name.group(1))

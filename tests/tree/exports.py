@@ -11,7 +11,8 @@ SRC, BUILD = os.environ.get("top_srcdir", "."), os.environ.get("top_builddir", "
 sys.path.insert(0, os.path.join(SRC, "tests", "abi"))
 from layout import functions  # noqa: E402
 
-LIBRARIES = {"base": "core/base/libtenon-base", "core": "core/libtenon", "kit": "kit/libtenon-kit", "rt": "runtime/libtenon-rt"}
+LIBRARIES = {"base": "core/base/libtenon-base", "core": "core/libtenon", "kit": "kit/libtenon-kit", "rt": "runtime/libtenon-rt",
+             "lm": "lm/libtenon-lm"}
 # Exported without a public header: what another library of Tenon or a test uses, and each library's version.
 PRIVATE = {"tn_apply_rules", "tn_arith_rules", "tn_n_arith_rules", "tn_version", "tnk_version"}
 bad = []
@@ -20,7 +21,7 @@ bad = []
 def listed(path):
     """The names of a list, those of the newest node last."""
     text = re.sub(r"#[^\n]*", "", open(path).read())
-    return [re.findall(r"\b(tn[bkr]?_\w+);", node) for node in re.findall(r"\bTENON_[\d.]+ \{(.*?)\}", text, re.S)]
+    return [re.findall(r"\b(tn[bklr]?_\w+);", node) for node in re.findall(r"\bTENON_[\d.]+ \{(.*?)\}", text, re.S)]
 
 
 def write(path, names):

@@ -15,6 +15,7 @@ MAY = [
     ("core", {"base", "core"}),
     ("kit", {"base", "core", "kit"}),
     ("runtime", {"base", "rt"}),
+    ("lm", {"base", "rt", "lm"}),
     ("plugins/interp", {"base", "core", "kit", "rt"}),
     ("plugins", {"base", "core", "kit"}),
     ("backends", {"base", "core", "kit"}),
@@ -22,6 +23,7 @@ MAY = [
     ("include/tenon/core", {"base", "core"}),
     ("include/tenon/kit", {"base", "core", "kit"}),
     ("include/tenon/rt", {"base", "rt"}),
+    ("include/tenon/lm", {"base", "rt", "lm"}),
 ]
 DEVICE = {"base", "rt"}
 bad = []
@@ -77,7 +79,7 @@ def check_binary(path, prefixes):
 
 def main():
     device, n = device_sources(), 0
-    for top in ("core", "kit", "runtime", "plugins", "backends", "include"):
+    for top in ("core", "kit", "runtime", "lm", "plugins", "backends", "include"):
         for dir_, _, files in os.walk(os.path.join(src, top)):
             for f in sorted(files):
                 if f.endswith((".c", ".h")):
@@ -89,7 +91,8 @@ def main():
     check_binary(os.path.join(build, "core/base/.libs/libtenon-base.so"), ("tn_", "tnk_", "tnr_"))
     check_binary(os.path.join(build, "core/.libs/libtenon.so"), ("tnk_", "tnr_"))
     check_binary(os.path.join(build, "kit/.libs/libtenon-kit.so"), ("tnr_",))
-    check_binary(os.path.join(build, "runtime/.libs/libtenon-rt.so"), ("tn_", "tnk_"))
+    check_binary(os.path.join(build, "runtime/.libs/libtenon-rt.so"), ("tn_", "tnk_", "tnl_"))
+    check_binary(os.path.join(build, "lm/.libs/libtenon-lm.so"), ("tn_", "tnk_"))
     stage = os.path.join(build, "plugins-stage")
     for f in sorted(os.listdir(stage) if os.path.isdir(stage) else []):
         if f.endswith("_rt.so"):

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+LM_HEADERS = \
+	include/tenon/lm/sample.h
+if BUILD_LM
+lib_LTLIBRARIES += lm/libtenon-lm.la
+tenonlm_HEADERS += $(LM_HEADERS)
+endif
+lm_libtenon_lm_la_SOURCES = \
+	lm/sample.c
+lm_libtenon_lm_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
+lm_libtenon_lm_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/lm/libtenon-lm.map
+EXTRA_lm_libtenon_lm_la_DEPENDENCIES = lm/libtenon-lm.map
+lm_libtenon_lm_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS) $(PCRE2_LIBS) $(UTF8PROC_LIBS)
+EXTRA_DIST += lm/libtenon-lm.map lm/README.md
