@@ -87,6 +87,13 @@ first_unit(uint32_t units, int thread, int threads)
     return (uint32_t)((uint64_t)units * (uint64_t)thread / (uint64_t)threads);
 }
 
+/* min + n i / units, where n i may be beyond what 64 bits hold; i <= units. */
+static int64_t
+turn_of(int64_t min, int64_t n, int64_t i, uint32_t units)
+{
+    return min + n / units * i + n % units * i / units;
+}
+
 /* Claims and computes half of what is left of a share; false when nothing is, or this thread does not take part. */
 static bool
 one_piece(cpu_team *t, int share, int thread)
@@ -105,7 +112,7 @@ one_piece(cpu_team *t, int share, int thread)
                                                  memory_order_acq_rel, memory_order_relaxed))
         return true; /* somebody was faster: look again */
     int64_t i = (int64_t)first_unit(units, share + 1, threads) - left;
-    part(args, min + n * i / units, min + n * (i + claim) / units, thread);
+    part(args, turn_of(min, n, i, units), turn_of(min, n, i + claim, units), thread);
     atomic_fetch_add_explicit(&t->done, claim, memory_order_release);
     return true;
 }
@@ -230,10 +237,12 @@ cpu_team_threads(const cpu_team *t)
 void
 cpu_team_run(cpu_team *t, int threads, tnb_kernel_part part, void *args, int64_t min, int64_t n)
 {
+    int64_t end; /* wraps as the kernels' own arithmetic does */
     if (n <= 0)
         return;
-    if (threads <= 1 || n == 1 || pthread_mutex_trylock(&t->user) != 0) {
-        part(args, min, min + n, 0);
+    if (__builtin_add_overflow(min, n, &end) || threads <= 1 || n == 1 ||
+        pthread_mutex_trylock(&t->user) != 0) {
+        part(args, min, end, 0);
         return;
     }
     if (t->n < threads - 1)

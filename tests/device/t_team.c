@@ -71,6 +71,45 @@ every_turn_runs_once(void **state)
     cpu_team_free(t);
 }
 
+typedef struct ends {
+    int64_t min, to;
+    _Atomic uint64_t turns;
+    _Atomic int faults;
+} ends;
+
+static void
+measure(void *p, int64_t from, int64_t to, int32_t thread)
+{
+    ends *e = p;
+    (void)thread;
+    if (from < e->min || to < from || to > e->to)
+        e->faults++;
+    e->turns += (uint64_t)to - (uint64_t)from;
+}
+
+static void
+a_loop_may_be_as_long_as_its_variable_counts(void **state)
+{
+    (void)state;
+    static const int64_t loops[][2] = {{0, INT64_MAX},
+                                       {-5, (int64_t)1 << 62},
+                                       {INT64_MIN, INT64_MAX},
+                                       {((int64_t)1 << 62) + 1, ((int64_t)1 << 62) - 2}};
+    cpu_team *t = cpu_team_new();
+    assert_non_null(t);
+    for (unsigned i = 0; i < sizeof loops / sizeof *loops; i++) {
+        ends e = {.min = loops[i][0], .to = loops[i][0] + loops[i][1]};
+        cpu_team_run(t, THREADS, measure, &e, loops[i][0], loops[i][1]);
+        assert_int_equal(e.faults, 0);
+        assert_true(e.turns == (uint64_t)loops[i][1]);
+    }
+    /* One whose end does not fit is one part, as on one thread. */
+    ends e = {.min = INT64_MAX, .to = INT64_MIN};
+    cpu_team_run(t, THREADS, measure, &e, 2, INT64_MAX);
+    assert_int_equal(e.faults, 1);
+    cpu_team_free(t);
+}
+
 static void *
 user(void *p)
 {
@@ -120,6 +159,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_turn_runs_once),
+        cmocka_unit_test(a_loop_may_be_as_long_as_its_variable_counts),
         cmocka_unit_test(several_users_do_not_disturb_each_other),
         cmocka_unit_test(an_unused_team_has_no_threads),
     };

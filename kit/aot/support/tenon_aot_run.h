@@ -681,10 +681,18 @@ static void
 tenon_team(tnb_kernel_env *env, tnb_kernel_part part, void *args, int64_t min, int64_t n)
 {
     int64_t t = env->worth > 0 && env->worth < env->threads ? env->worth : env->threads;
+    int64_t end; /* wraps as the kernels' own arithmetic does */
+    if (n <= 0)
+        return;
     t = t > n ? n : t;
+    if (__builtin_add_overflow(min, n, &end)) {
+        part(args, min, end, 0);
+        return;
+    }
 #pragma omp parallel for schedule(static) num_threads((int)t)
-    for (int64_t i = 0; i < t; i++)
-        part(args, min + n * i / t, min + n * (i + 1) / t, (int32_t)i);
+    for (int64_t i = 0; i < t; i++) /* min + n i / t, without the product of n and i */
+        part(args, min + n / t * i + n % t * i / t, min + n / t * (i + 1) + n % t * (i + 1) / t,
+             (int32_t)i);
 }
 #endif
 
