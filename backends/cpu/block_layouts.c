@@ -117,7 +117,26 @@ rows_are_better(const chooser *c, const tn_call *call, int64_t ins, int64_t outs
     int64_t width;
     bool narrow = outs < c->lanes || (ins && ins < c->lanes);
     return narrow && fewest < c->lanes && tn_type_dims(call->base.type, &y) &&
-           tn_int_value(y.at[3], &width) && width % c->lanes == 0;
+           tn_int_value(y.at[y.n - 1], &width) && width % c->lanes == 0;
+}
+
+/* A convolution's layouts without blocks. */
+typedef struct plain {
+    const char *op, *data, *kernel;
+} plain;
+
+static const plain *
+plain_form(const tn_call *call)
+{
+    static const plain forms[] = {{"relax.nn.conv1d", "NCW", "OIW"},
+                                  {"relax.nn.conv2d", "NCHW", "OIHW"}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (tn_is_call_to(&call->base, forms[i].op) &&
+            strcmp(tn_call_str(call, "data_layout"), forms[i].data) == 0 &&
+            strcmp(tn_call_str(call, "kernel_layout"), forms[i].kernel) == 0 &&
+            strcmp(tn_call_str(call, "out_layout"), forms[i].data) == 0)
+            return &forms[i];
+    return NULL;
 }
 
 static const tn_node *
@@ -126,11 +145,8 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
     chooser *c = user;
     tn_list x, k;
     int64_t in, out, taken;
-    if (!tn_is_call_to(&call->base, "relax.nn.conv2d") || !is_constant(c, call->args.at[1]) ||
-        is_dequantized(c, call->args.at[1]) ||
-        strcmp(tn_call_str(call, "data_layout"), "NCHW") != 0 ||
-        strcmp(tn_call_str(call, "kernel_layout"), "OIHW") != 0 ||
-        strcmp(tn_call_str(call, "out_layout"), "NCHW") != 0 ||
+    const plain *form = plain_form(call);
+    if (!form || !is_constant(c, call->args.at[1]) || is_dequantized(c, call->args.at[1]) ||
         !(tnb_dtype_is_float(tn_type_dtype(call->args.at[0]->type)) || is_of_pairs(call)) ||
         !tn_type_dims(call->args.at[0]->type, &x) || !tn_type_dims(call->args.at[1]->type, &k) ||
         !tn_int_value(x.at[1], &in) || !tn_int_value(k.at[0], &out) ||
@@ -149,10 +165,11 @@ wanted(void *user, tn_ctx *ctx, const tn_call *call)
         return NULL;
     if (ins && !pairs && cpu_has_winograd_form(call, c->target))
         ins = outs = ins < outs ? ins : outs; /* winograd.c takes one size of blocks */
+    const char *data = tn_strf(ctx, "%sc", form->data);
     if (depthwise)
-        return layouts(ctx, "NCHWc", "OIHWo", "NCHWc", ins, outs);
-    return ins ? layouts(ctx, "NCHWc", "OIHWio", "NCHWc", ins, outs)
-               : layouts(ctx, "NCHW", "OIHWo", "NCHWc", ins, outs);
+        return layouts(ctx, data, tn_strf(ctx, "%so", form->kernel), data, ins, outs);
+    return ins ? layouts(ctx, data, tn_strf(ctx, "%sio", form->kernel), data, ins, outs)
+               : layouts(ctx, form->data, tn_strf(ctx, "%so", form->kernel), data, ins, outs);
 }
 
 static const tn_module *

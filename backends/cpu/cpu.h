@@ -50,7 +50,7 @@ extern const tn_pass cpu_widen_loop;
 #define CPU_KINDS(X) X(cpu) X(llvm) X(c)
 
 /* ---- legalize_matmul.c ---- */
-#define CPU_LEGALIZERS_OF(kind) +7
+#define CPU_LEGALIZERS_OF(kind) +8
 enum { CPU_N_LEGALIZERS = 0 CPU_KINDS(CPU_LEGALIZERS_OF) };
 extern const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS];
 /* Whether the expression is made of constants, in a few steps. */
@@ -96,6 +96,11 @@ cpu_legalize_permuted(tn_builder *b, const tn_call *call, const tn_target *targe
 /* A transposed convolution as a convolution; NULL: not of this form. */
 const tn_expr *
 cpu_legalize_transposed(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
+
+/* ---- unfold.c ---- */
+/* A convolution along one axis by a long constant kernel as a product; NULL: not of this form. */
+const tn_expr *
+cpu_legalize_conv1d(tn_builder *b, const tn_call *call, const tn_target *target, void *self);
 
 /* ---- rules/finished.c ---- */
 #define CPU_FINISHED "cpu.finished" /* annotation of a block that needs no schedule */

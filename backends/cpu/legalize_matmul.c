@@ -184,6 +184,7 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void 
 #define FOR_KIND(kind)                                                                 \
     ONE(matmul, "relax.matmul", kind, legalize)                                        \
     ONE(conv, "relax.nn.conv2d", kind, legalize_conv)                                  \
+    ONE(conv1d, "relax.nn.conv1d", kind, cpu_legalize_conv1d)                          \
     ONE(transposed, "relax.nn.conv2d_transpose", kind, cpu_legalize_transposed)        \
     ONE(attention, "relax.nn.attention", kind, cpu_legalize_attention)                 \
     ONE(attention_bias, "relax.nn.attention_bias", kind, cpu_legalize_attention)       \
@@ -191,7 +192,8 @@ legalize_conv(tn_builder *b, const tn_call *call, const tn_target *target, void 
     ONE(permuted, "relax.permute_dims", kind, cpu_legalize_permuted)
 CPU_KINDS(FOR_KIND)
 
-#define ENTRIES(kind)                                                                    \
-    &matmul_for_##kind, &conv_for_##kind, &transposed_for_##kind, &attention_for_##kind, \
-        &attention_bias_for_##kind, &attention_var_len_for_##kind, &permuted_for_##kind,
+#define ENTRIES(kind)                                                                     \
+    &matmul_for_##kind, &conv_for_##kind, &conv1d_for_##kind, &transposed_for_##kind,     \
+        &attention_for_##kind, &attention_bias_for_##kind, &attention_var_len_for_##kind, \
+        &permuted_for_##kind,
 const tn_legalizer *const cpu_legalizers[CPU_N_LEGALIZERS] = {CPU_KINDS(ENTRIES)};

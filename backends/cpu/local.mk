@@ -56,6 +56,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/team.h \
 	backends/cpu/tile_intrin.c \
 	backends/cpu/toolchain.c \
+	backends/cpu/unfold.c \
 	backends/cpu/value_range.c \
 	backends/cpu/widen_choice.c \
 	backends/cpu/widen_loop.c \

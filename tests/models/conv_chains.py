@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random chains of convolutions with constant kernels, as models have them, and their values by NumPy: blocks of channels of
-several sizes, first layers, depthwise, groups, strides, dilation, bias, residuals, pooling, concatenation, channels shuffled."""
+"""Random chains of convolutions with constant kernels, as models have them, and their values by NumPy: along one axis or two, blocks
+of channels of several sizes, first layers, depthwise, groups, strides, dilation, bias, residuals, pooling, concatenation, channels shuffled."""
 import os
 import random
 import sys
@@ -70,6 +70,39 @@ def conv(c, x):
                   convolve(a.astype(np.float64), wa.astype(np.float64), stride, dilation, pad, groups))
 
 
+def conv1d(c, x):
+    """Along one axis; kernels as long as the windows of a Fourier transform among them."""
+    d = c.draw
+    name, a = x
+    channels, length = a.shape[1:]
+    out = d.choice([4, 8, 16, 17, 24, 33, 40])
+    long = d.random() < 0.5
+    groups = channels if not long and d.random() < 0.2 else 1
+    out = channels if groups > 1 else out
+    size = d.choice([64, 65, 80]) if long and length >= 90 else min(d.choice([1, 2, 3, 5]), length)
+    stride, pad = d.choice([1, 1, 2, 7]) if long else d.choice([1, 2]), [d.choice([0, 0, 1, 3]) for _ in range(2)]
+    dilation = 1 if size > 5 or 2 * size > length else d.choice([1, 2])
+    w, wa = c.constant(out, channels // groups, size)
+    value = convolve(a.astype(np.float64)[:, :, None], wa.astype(np.float64)[:, :, None], [1, stride], [1, dilation],
+                     [0, pad[0], 0, pad[1]], groups)[:, :, 0]
+    return c.bind(f"R.nn.conv1d({name}, {w}, strides=[{stride}], padding={pad}, dilation=[{dilation}], groups={groups})",
+                  value)
+
+
+def after1d(c, y):
+    d = c.draw
+    name, a = y
+    if d.random() < 0.7:
+        b, ba = c.constant(1, a.shape[1], 1)
+        name, a = c.bind(f"R.add({name}, {b})", a + ba)
+    if d.random() < 0.5:
+        name, a = c.bind(f"R.nn.relu({name})", np.maximum(a, 0))
+    if d.random() < 0.3 and a.shape[1] > 2:  # real and imaginary parts
+        half = a.shape[1] // 2
+        name, a = c.bind(f"R.strided_slice({name}, axes=[1], begin=[0], end=[{half}])", a[:, :half])
+    return name, a
+
+
 def after(c, y):
     """What stands behind convolutions."""
     d = c.draw
@@ -108,11 +141,14 @@ def after(c, y):
 def chain(seed):
     d = random.Random(seed)
     c = Chain(d)
-    shape = (d.choice([1, 1, 2]), d.choice([1, 3, 8, 12, 16, 20]), d.randint(1, 18), d.randint(1, 30))
+    sound = d.random() < 0.25
+    channels = d.choice([1, 3, 8, 12, 16, 20])
+    shape = (d.choice([1, 1, 2]), channels, d.randint(1, 200)) if sound else (
+        d.choice([1, 1, 2]), channels, d.randint(1, 18), d.randint(1, 30))
     x = np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
     y = "x", x.astype(np.float64)
     for _ in range(d.randint(1, 3)):
-        y = after(c, conv(c, y))
+        y = after1d(c, conv1d(c, y)) if sound else after(c, conv(c, y))
         # keep values near one: what rounding leaves then says something
         y = c.bind(f"R.multiply({y[0]}, R.const({1 / (1 + float(np.abs(y[1]).max(initial=0))):.9e}, \"float32\"))",
                    y[1] / (1 + float(np.abs(y[1]).max(initial=0))))
