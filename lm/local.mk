@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-LM_HEADERS = \
+LM_INCLUDES = \
 	include/tenon/lm/sample.h
 if BUILD_LM
 lib_LTLIBRARIES += lm/libtenon-lm.la
-tenonlm_HEADERS += $(LM_HEADERS)
+tenonlm_HEADERS += $(LM_INCLUDES)
 endif
 lm_libtenon_lm_la_SOURCES = \
 	lm/sample.c

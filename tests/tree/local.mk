@@ -9,7 +9,7 @@ EXTRA_DIST += $(TREE_TESTS) tests/tree/embedder.c tests/tree/embedder.py tests/t
 check_DATA = tests/tree/headers.list
 tests/tree/headers.list: Makefile
 	$(AM_V_GEN)$(MKDIR_P) tests/tree && \
-	printf '%s\n' $(tenonbase_HEADERS) $(tenoncore_HEADERS) $(tenonkit_HEADERS) $(tenonrt_HEADERS) $(LM_HEADERS) > $@
+	printf '%s\n' $(tenonbase_HEADERS) $(tenoncore_HEADERS) $(tenonkit_HEADERS) $(tenonrt_HEADERS) $(LM_INCLUDES) > $@
 CLEANFILES += tests/tree/headers.list
 
 # For make check-locale.
