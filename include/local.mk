@@ -65,6 +65,7 @@ tenonkit_HEADERS += \
 tenonrt_HEADERS += \
 	include/tenon/rt/artifact.h \
 	include/tenon/rt/device.h \
+	include/tenon/rt/kv.h \
 	include/tenon/rt/loader.h \
 	include/tenon/rt/packed.h \
 	include/tenon/rt/plugin.h \

@@ -330,6 +330,9 @@ tnr_graphs_free(tnr_vm *vm);
 
 extern const tnr_packed tnr_builtins[];
 extern const uint32_t tnr_n_builtins;
+/* kv_packed.c: the paged cache */
+extern const tnr_packed tnr_kv_builtins[];
+extern const uint32_t tnr_n_kv_builtins;
 
 /* What tnr_expect, tnr_expect_int and tnr_release do where the runtime calls them with what it made: most of the time there is nothing
  * to tell and nothing to release. */

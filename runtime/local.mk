@@ -8,6 +8,12 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/graph.c \
 	runtime/host.c \
 	runtime/internal.h \
+	runtime/kv_attention.c \
+	runtime/kv_create.c \
+	runtime/kv_packed.c \
+	runtime/kv_pages.c \
+	runtime/kv_private.h \
+	runtime/kv_step.c \
 	runtime/launch.c \
 	runtime/machine.c \
 	runtime/metadata.c \

@@ -646,6 +646,8 @@ tnr_runtime_new(const tnr_runtime_options *opt, tnr_runtime **out, tnb_err *err)
     tnb_status st = packed_grow(rt, err);
     for (uint32_t i = 0; st == TNB_OK && i < tnr_n_builtins; i++)
         st = tnr_runtime_add_packed(rt, &tnr_builtins[i], err);
+    for (uint32_t i = 0; st == TNB_OK && i < tnr_n_kv_builtins; i++)
+        st = tnr_runtime_add_packed(rt, &tnr_kv_builtins[i], err);
     if (st == TNB_OK)
         st = tnr_device_open(rt, "host", 0, &rt->host, err);
     if (st != TNB_OK)

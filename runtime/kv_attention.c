@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attention of a layer on the paged cache: rotation of queries and keys, appending, and one kernel over the pages.
+ *
+ * Keys and values are appended before attention, so that one kernel reads all tokens from the pages, in the order of their positions,
+ * whether they came in this step or before: how a text was cut into steps does not change its result. A step of one row a sequence takes
+ * the kernel for decoding where the module has one.
+ */
+#include <stdlib.h>
+#include "kv_private.h"
+
+static const char *const kernel_names[KV_N_KERNELS] = {
+    "appending keys and values",
+    "attention of a prefill",
+    "attention of a decode step",
+    "attention of a prefill with a window",
+    "attention of a decode step with a window",
+    "rotary embedding",
+    "copying a page",
+    "reading keys and values",
+};
+
+tnb_status
+kv_call(struct tnr_kv *kv, int kernel, const tnr_value *args, uint32_t n, tnb_err *err)
+{
+    tnr_value ret = tnr_null();
+    if (kv->kernels[kernel].tag != TNR_CLOSURE)
+        return tnb_fail(err, TNB_NOT_FOUND, "the cache was made without a function for %s",
+                        kernel_names[kernel]);
+    bool before = kv->busy;
+    kv->busy = true;
+    tnb_status st = tnr_vm_call_closure(kv->vm, kv->kernels[kernel].u.closure, args, n, &ret, err);
+    kv->busy = before;
+    tnr_release(&ret);
+    if (st != TNB_OK)
+        tnb_err_prefix(err, "%s", kernel_names[kernel]);
+    return st;
+}
+
+/* The tensor as one of rows, heads and the dimension of a head: itself, or without the first of four axes. *out is the
+ * caller's. */
+static tnb_status
+as_rows(const struct tnr_kv *kv, tnr_value v, const char *what, int64_t heads, int64_t width,
+        tnr_value *out, const char *function, tnb_err *err)
+{
+    const tnr_tensor *t = v.tag == TNR_TENSOR ? v.u.tensor : NULL;
+    const int64_t dims[3] = {kv->rows, heads, width};
+    if (t && tnb_dtype_eq(t->dl.dtype, kv->q_dtype) && (t->dl.ndim == 3 || t->dl.ndim == 4) &&
+        t->dl.shape[t->dl.ndim - 1] == width && t->dl.shape[t->dl.ndim - 2] == heads &&
+        t->n_elems == (uint64_t)kv->rows * (uint64_t)heads * (uint64_t)width)
+        return tnr_tensor_reshape(t, dims, 3, out, err);
+    char text[160];
+    tnr_describe(v, text, sizeof text);
+    return tnb_fail(err, t ? TNB_SHAPE : TNB_TYPE,
+                    "%s: %s is %s, the step needs a tensor %s[%" PRId64 ", %" PRId64 ", %" PRId64
+                    "]",
+                    function, what, text, tnb_dtype_print(kv->q_dtype).s, kv->rows, heads, width);
+}
+
+static tnb_status
+rotate(struct tnr_kv *kv, tnr_value qkv, tnb_err *err)
+{
+    tnr_value args[7] = {qkv, kv->parts[KV_Q_POSITION], kv->q, kv->k, kv->v};
+    uint32_t n = 5;
+    if (kv->rope_factors.tag == TNR_TENSOR)
+        args[n++] = kv->rope_factors;
+    else
+        args[n++] = tnr_int(kv->rope_mode == KV_ROPE_NORMAL);
+    return kv_call(kv, KV_ROTARY, args, n, err);
+}
+
+static tnb_status
+attend(struct tnr_kv *kv, int64_t layer, bool window, double sm_scale, tnr_value out, tnb_err *err)
+{
+    int decode = window ? KV_DECODE_WINDOW : KV_DECODE;
+    bool one = kv->one_row_each && kv->kernels[decode].tag == TNR_CLOSURE;
+    tnr_value lengths = !window                              ? kv->parts[KV_LAST_LEN]
+                        : kv->kinds[layer] == KV_MHA_SLIDING ? kv->parts[KV_LAYER_LENGTHS]
+                                                             : kv->parts[KV_LENGTHS];
+    tnr_value args[16];
+    uint32_t n = 0;
+    args[n++] = kv->q;
+    if (!one)
+        args[n++] = kv->parts[KV_QO_INDPTR];
+    args[n++] = kv->pages[layer];
+    args[n++] = kv->parts[KV_PAGE_INDPTR];
+    args[n++] = kv->parts[KV_PAGES];
+    args[n++] = lengths;
+    args[n++] = kv->parts[KV_K_POSITION];
+    args[n++] = kv->parts[KV_Q_POSITION];
+    args[n++] = out;
+    args[n++] = kv->sums;
+    if (!one)
+        args[n++] = tnr_int(1); /* causal */
+    args[n++] = tnr_int(kv->rope_mode == KV_ROPE_INLINE);
+    args[n++] = tnr_float(kv->rope_scale);
+    args[n++] = tnr_float(kv->rope_theta);
+    args[n++] = tnr_float(sm_scale);
+    return kv_call(kv, one ? decode : window ? KV_PREFILL_WINDOW : KV_PREFILL, args, n, err);
+}
+
+tnb_status
+kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, tnr_value out,
+             const char *function, tnb_err *err)
+{
+    tnr_value rows = tnr_null(), to = tnr_null();
+    if (!kv->stepping) {
+        tnb_fail(err, TNB_INVALID, "%s: no step was begun", function);
+        tnb_hint(err, "call vm.builtin.kv_state_begin_forward (tnr_kv_begin_forward) before the "
+                      "model's function");
+        return TNB_INVALID;
+    }
+    if (layer < kv->first_layer || layer - kv->first_layer >= kv->n_layers)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "%s: layer %" PRId64 ", the cache has layers %" PRId64 " to %" PRId64,
+                        function, layer, kv->first_layer, kv->first_layer + kv->n_layers - 1);
+    layer -= kv->first_layer;
+    TNB_TRY(as_rows(kv, qkv, "qkv", kv->q_heads + 2 * kv->kv_heads, kv->head_dim, &rows, function,
+                    err));
+    tnb_status st = as_rows(kv, out, "the output", kv->q_heads, kv->v_dim, &to, function, err);
+    if (st == TNB_OK)
+        st = rotate(kv, rows, err);
+    if (st == TNB_OK) {
+        tnr_value args[4] = {kv->pages[layer], kv->k, kv->v, kv->parts[KV_PLACES]};
+        st = kv_call(kv, KV_APPEND, args, 4, err);
+    }
+    if (st == TNB_OK)
+        st =
+            attend(kv, layer, kv->windows || kv->kinds[layer] == KV_MHA_SLIDING, sm_scale, to, err);
+    tnr_release(&rows);
+    tnr_release(&to);
+    if (st != TNB_OK)
+        tnb_err_prefix(err, "layer %" PRId64, layer + kv->first_layer);
+    return st;
+}
+
+/* Keys and values of the sequence's tokens from `from` to before `to`, into tensors [layers, tokens, heads, dimension]. */
+tnb_status
+kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_value k, tnr_value v,
+       const char *function, tnb_err *err)
+{
+    int64_t n = to - from, P = kv->page_tokens, gone = s->evicted * P;
+    int64_t kept = s->evicted ? (s->sink + P - 1) / P * P : 0;
+    tnr_value places;
+    if (from < 0 || to > s->length || n < 1)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "%s: tokens %" PRId64 " to %" PRId64 " of sequence %" PRId64
+                        ", which has %" PRId64,
+                        function, from, to, s->id, s->length);
+    if (gone && to > kept && from < kept + gone)
+        return tnb_fail(err, TNB_UNSUPPORTED,
+                        "%s: tokens of sequence %" PRId64 " have left its window", function, s->id);
+    TNB_TRY(tnr_tensor_new_on(kv->device, tnr_vm_queue(kv->vm, kv->device), &n, 1, TNB_I32, &places,
+                              err));
+    int32_t *host = malloc((size_t)n * sizeof *host);
+    tnb_status st =
+        host ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRId64 " places", n);
+    for (int64_t i = 0; host && i < n; i++) {
+        int64_t place = from + i < kept ? from + i : from + i - gone;
+        host[i] = (int32_t)(s->pages[place / P] * P + place % P);
+    }
+    if (st == TNB_OK)
+        st = tnr_tensor_write(places.u.tensor, host, (uint64_t)n * sizeof *host, err);
+    free(host);
+    for (int64_t layer = 0; st == TNB_OK && layer < kv->n_layers; layer++) {
+        tnr_value args[5] = {kv->pages[layer], places, k, v, tnr_int(layer)};
+        st = kv_call(kv, KV_GET, args, 5, err);
+    }
+    tnr_release(&places);
+    return st;
+}

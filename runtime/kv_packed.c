@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The paged cache as functions of tenon/rt/kv.h, and as packed functions under upstream's names. */
+#include <string.h>
+#include "kv_private.h"
+
+/* ---- tenon/rt/kv.h ---- */
+
+/* A cache outside of a step. */
+static tnb_status
+at_rest(tnr_vm *vm, tnr_value cache, const char *function, struct tnr_kv **out, tnb_err *err)
+{
+    TNB_TRY(kv_open(vm, cache, function, out, err));
+    if (!(*out)->stepping)
+        return TNB_OK;
+    tnb_fail(err, TNB_INVALID, "%s: a step is under way", function);
+    tnb_hint(err, "end it first, by tnr_kv_end_forward or tnr_kv_cancel_forward");
+    return TNB_INVALID;
+}
+
+static tnb_status
+find(tnr_vm *vm, tnr_value cache, int64_t id, const char *function, struct tnr_kv **kv,
+     struct kv_sequence **s, tnb_err *err)
+{
+    TNB_TRY(at_rest(vm, cache, function, kv, err));
+    *s = kv_find(*kv, id, function, err);
+    return *s ? TNB_OK : TNB_NOT_FOUND;
+}
+
+tnb_status
+tnr_kv_add_sequence(tnr_vm *vm, tnr_value cache, int64_t sequence, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    NEED(vm, err);
+    TNB_TRY(at_rest(vm, cache, "kv_state_add_sequence", &kv, err));
+    return kv_add(kv, sequence, "kv_state_add_sequence", NULL, err);
+}
+
+tnb_status
+tnr_kv_remove_sequence(tnr_vm *vm, tnr_value cache, int64_t sequence, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    struct kv_sequence *s;
+    NEED(vm, err);
+    TNB_TRY(find(vm, cache, sequence, "kv_state_remove_sequence", &kv, &s, err));
+    kv_remove(kv, s);
+    return TNB_OK;
+}
+
+tnb_status
+tnr_kv_fork_sequence(tnr_vm *vm, tnr_value cache, int64_t parent, int64_t child, int64_t position,
+                     tnb_err *err)
+{
+    struct tnr_kv *kv;
+    struct kv_sequence *s;
+    NEED(vm, err);
+    TNB_TRY(find(vm, cache, parent, "kv_state_fork_sequence", &kv, &s, err));
+    return kv_fork(kv, s, child, position, "kv_state_fork_sequence", err);
+}
+
+tnb_status
+tnr_kv_popn(tnr_vm *vm, tnr_value cache, int64_t sequence, int64_t n, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    struct kv_sequence *s;
+    NEED(vm, err);
+    TNB_TRY(find(vm, cache, sequence, "kv_state_popn", &kv, &s, err));
+    return kv_pop(kv, s, n, "kv_state_popn", err);
+}
+
+tnb_status
+tnr_kv_clear(tnr_vm *vm, tnr_value cache, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    NEED(vm, err);
+    TNB_TRY(kv_open(vm, cache, "kv_state_clear", &kv, err));
+    if (kv->stepping)
+        kv_end(kv, false);
+    while (kv->n_sequences)
+        kv_remove(kv, &kv->sequences[0]);
+    return TNB_OK;
+}
+
+tnb_status
+tnr_kv_set_window(tnr_vm *vm, tnr_value cache, int64_t sequence, int64_t window, int64_t sink,
+                  tnb_err *err)
+{
+    static const char fn[] = "attention_kv_cache_enable_sliding_window_for_seq";
+    struct tnr_kv *kv;
+    struct kv_sequence *s;
+    NEED(vm, err);
+    TNB_TRY(find(vm, cache, sequence, fn, &kv, &s, err));
+    if (!kv->windows) {
+        tnb_fail(err, TNB_UNSUPPORTED, "%s: the cache was made without windows", fn);
+        tnb_hint(err, "make it with support_sliding_window 1");
+        return TNB_UNSUPPORTED;
+    }
+    if (window < 1 || window > INT32_MAX / 4 || sink < 0 || sink >= window)
+        return tnb_fail(err, TNB_INVALID,
+                        "%s: a window of %" PRId64 " tokens with %" PRId64 " sinks", fn, window,
+                        sink);
+    if (s->length || s->window)
+        return tnb_fail(err, TNB_INVALID, "%s: sequence %" PRId64 " has %s already", fn, sequence,
+                        s->window ? "a window" : "tokens");
+    s->window = window;
+    s->sink = sink;
+    return TNB_OK;
+}
+
+tnb_status
+tnr_kv_begin_forward(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *lengths,
+                     uint32_t n, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    NEED(vm, err);
+    NEED_N(sequences, n, err);
+    NEED_N(lengths, n, err);
+    TNB_TRY(at_rest(vm, cache, "kv_state_begin_forward", &kv, err));
+    return kv_begin(kv, sequences, lengths, n, "kv_state_begin_forward", err);
+}
+
+tnb_status
+tnr_kv_end_forward(tnr_vm *vm, tnr_value cache, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    NEED(vm, err);
+    TNB_TRY(kv_open(vm, cache, "kv_state_end_forward", &kv, err));
+    if (!kv->stepping)
+        return tnb_fail(err, TNB_INVALID, "kv_state_end_forward: no step was begun");
+    kv_end(kv, true);
+    return TNB_OK;
+}
+
+tnb_status
+tnr_kv_cancel_forward(tnr_vm *vm, tnr_value cache, tnb_err *err)
+{
+    struct tnr_kv *kv;
+    NEED(vm, err);
+    TNB_TRY(kv_open(vm, cache, "kv_state_cancel_forward", &kv, err));
+    if (kv->stepping)
+        kv_end(kv, false);
+    return TNB_OK;
+}
+
+tnb_status
+tnr_kv_describe(tnr_value cache, tnr_kv_info *out, tnb_err *err)
+{
+    NEED(out, err);
+    const struct tnr_kv *kv = kv_of(cache, "tnr_kv_describe", err);
+    if (!kv)
+        return TNB_TYPE;
+    if (out->size != sizeof *out)
+        return tnb_fail(err, TNB_ABI,
+                        "tnr_kv_describe: a tnr_kv_info of %" PRIu32 " bytes, not %zu", out->size,
+                        sizeof *out);
+    *out = (tnr_kv_info){.size = sizeof *out,
+                         .n_sequences = kv->n_sequences,
+                         .max_sequences = kv->max_sequences,
+                         .step_tokens = kv->step_tokens,
+                         .page_tokens = kv->page_tokens,
+                         .n_pages = kv->n_pages,
+                         .free_pages = kv->n_free,
+                         .bytes = kv->pages[0].u.tensor->n_bytes * (uint64_t)kv->n_layers,
+                         .dtype = kv->dtype,
+                         .n_layers = kv->n_layers};
+    for (uint32_t i = 0; i < kv->n_sequences; i++)
+        out->n_tokens += kv->sequences[i].length;
+    return TNB_OK;
+}
+
+tnb_status
+tnr_kv_length(tnr_value cache, int64_t sequence, int64_t *out, tnb_err *err)
+{
+    NEED(out, err);
+    struct tnr_kv *kv = kv_of(cache, "tnr_kv_length", err);
+    if (!kv)
+        return TNB_TYPE;
+    const struct kv_sequence *s = kv_find(kv, sequence, "tnr_kv_length", err);
+    if (!s)
+        return TNB_NOT_FOUND;
+    *out = s->length;
+    return TNB_OK;
+}
+
+/* ---- packed functions ---- */
+
+#define ARGS tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err
+#define STATE "vm.builtin.kv_state_"
+#define CACHE "vm.builtin.attention_kv_cache_"
+
+static tnb_status
+clear(ARGS)
+{
+    (void)n, (void)ret;
+    return tnr_kv_clear(vm, args[0], err);
+}
+
+static tnb_status
+add_sequence(ARGS)
+{
+    int64_t id;
+    (void)n, (void)ret;
+    TNB_TRY(tnr_want_int(STATE "add_sequence", args, 1, &id, err));
+    return tnr_kv_add_sequence(vm, args[0], id, err);
+}
+
+static tnb_status
+remove_sequence(ARGS)
+{
+    int64_t id;
+    (void)n, (void)ret;
+    TNB_TRY(tnr_want_int(STATE "remove_sequence", args, 1, &id, err));
+    return tnr_kv_remove_sequence(vm, args[0], id, err);
+}
+
+static tnb_status
+fork_sequence(ARGS)
+{
+    int64_t parent, child, position = -1;
+    (void)ret;
+    TNB_TRY(tnr_want_int(STATE "fork_sequence", args, 1, &parent, err));
+    TNB_TRY(tnr_want_int(STATE "fork_sequence", args, 2, &child, err));
+    if (n > 3)
+        TNB_TRY(tnr_want_int(STATE "fork_sequence", args, 3, &position, err));
+    return tnr_kv_fork_sequence(vm, args[0], parent, child, position, err);
+}
+
+static tnb_status
+popn(ARGS)
+{
+    int64_t id, count;
+    (void)n, (void)ret;
+    TNB_TRY(tnr_want_int(STATE "popn", args, 1, &id, err));
+    TNB_TRY(tnr_want_int(STATE "popn", args, 2, &count, err));
+    return tnr_kv_popn(vm, args[0], id, count, err);
+}
+
+static tnb_status
+begin_forward(ARGS)
+{
+    static const char fn[] = STATE "begin_forward";
+    (void)ret;
+    TNB_TRY(tnr_want(fn, args, 1, TNR_SHAPE, err));
+    TNB_TRY(tnr_want(fn, args, 2, TNR_SHAPE, err));
+    const tnr_shape *ids = args[1].u.shape, *lengths = args[2].u.shape;
+    if (ids->n != lengths->n)
+        return tnb_fail(err, TNB_INVALID, "%s: %" PRId32 " sequences and %" PRId32 " lengths", fn,
+                        ids->n, lengths->n);
+    if (n > 3 && args[3].tag != TNR_NULL)
+        return tnb_fail(err, TNB_UNSUPPORTED, "%s: trees of tokens do not run yet", fn);
+    return tnr_kv_begin_forward(vm, args[0], ids->dims, lengths->dims, (uint32_t)ids->n, err);
+}
+
+static tnb_status
+end_forward(ARGS)
+{
+    (void)n, (void)ret;
+    return tnr_kv_end_forward(vm, args[0], err);
+}
+
+static tnb_status
+enable_sliding_window_for_seq(ARGS)
+{
+    static const char fn[] = CACHE "enable_sliding_window_for_seq";
+    int64_t id, window, sink;
+    (void)n, (void)ret;
+    TNB_TRY(tnr_want_int(fn, args, 1, &id, err));
+    TNB_TRY(tnr_want_int(fn, args, 2, &window, err));
+    TNB_TRY(tnr_want_int(fn, args, 3, &sink, err));
+    return tnr_kv_set_window(vm, args[0], id, window, sink, err);
+}
+
+static tnb_status
+ask(tnr_value cache, tnr_kv_info *info, tnb_err *err)
+{
+    *info = (tnr_kv_info){.size = sizeof *info};
+    return tnr_kv_describe(cache, info, err);
+}
+
+static tnb_status
+empty(ARGS)
+{
+    tnr_kv_info info;
+    (void)vm, (void)n;
+    TNB_TRY(ask(args[0], &info, err));
+    *ret = tnr_bool(info.n_sequences == 0);
+    return TNB_OK;
+}
+
+static tnb_status
+get_num_available_pages(ARGS)
+{
+    tnr_kv_info info;
+    (void)vm, (void)n;
+    TNB_TRY(ask(args[0], &info, err));
+    *ret = tnr_int(info.free_pages);
+    return TNB_OK;
+}
+
+static tnb_status
+get_total_sequence_length(ARGS)
+{
+    tnr_kv_info info;
+    (void)vm, (void)n;
+    TNB_TRY(ask(args[0], &info, err));
+    *ret = tnr_int(info.n_tokens);
+    return TNB_OK;
+}
+
+static tnb_status
+get_query_positions(ARGS)
+{
+    struct tnr_kv *kv;
+    (void)n;
+    TNB_TRY(kv_open(vm, args[0], CACHE "get_query_positions", &kv, err));
+    if (!kv->stepping)
+        return tnb_fail(err, TNB_INVALID, CACHE "get_query_positions: no step was begun");
+    *ret = kv->parts[KV_Q_POSITION];
+    tnr_retain(*ret);
+    return TNB_OK;
+}
+
+/* (cache, layer, scale, qkv, output) */
+static tnb_status
+attention_with_fused_qkv(ARGS)
+{
+    static const char fn[] = CACHE "attention_with_fused_qkv";
+    struct tnr_kv *kv;
+    int64_t layer;
+    (void)n, (void)ret;
+    TNB_TRY(kv_open(vm, args[0], fn, &kv, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &layer, err));
+    TNB_TRY(tnr_want(fn, args, 2, TNR_FLOAT, err));
+    return kv_attention(kv, layer, args[2].u.f, args[3], args[4], fn, err);
+}
+
+/* (cache, sequence, from, to, keys, values) */
+static tnb_status
+debug_get_kv(ARGS)
+{
+    static const char fn[] = CACHE "debug_get_kv";
+    struct tnr_kv *kv;
+    struct kv_sequence *s;
+    int64_t id, from, to;
+    (void)n, (void)ret;
+    TNB_TRY(tnr_want_int(fn, args, 1, &id, err));
+    TNB_TRY(tnr_want_int(fn, args, 2, &from, err));
+    TNB_TRY(tnr_want_int(fn, args, 3, &to, err));
+    TNB_TRY(find(vm, args[0], id, fn, &kv, &s, err));
+    return kv_get(kv, s, from, to, args[4], args[5], fn, err);
+}
+
+#define ENTRY(prefix, fn, least, most)                                               \
+    {                                                                                \
+        .base.size = sizeof(tnr_packed), .flags = TNR_PACKED_STREAM | TNR_PACKED_VM, \
+        .base.name = prefix #fn, .call = fn, .min_args = (least), .max_args = (most) \
+    }
+const tnr_packed tnr_kv_builtins[] = {
+    {.base.size = sizeof(tnr_packed),
+     .flags = TNR_PACKED_STREAM | TNR_PACKED_VM,
+     .base.name = "vm.builtin.paged_attention_kv_cache_create",
+     .call = kv_create,
+     .min_args = 28,
+     .max_args = 29},
+    ENTRY(STATE, clear, 1, 1),
+    ENTRY(STATE, add_sequence, 2, 2),
+    ENTRY(STATE, remove_sequence, 2, 2),
+    ENTRY(STATE, fork_sequence, 3, 4),
+    ENTRY(STATE, popn, 3, 3),
+    ENTRY(STATE, begin_forward, 3, 4),
+    ENTRY(STATE, end_forward, 1, 1),
+    ENTRY(CACHE, enable_sliding_window_for_seq, 4, 4),
+    ENTRY(CACHE, empty, 1, 1),
+    ENTRY(CACHE, get_num_available_pages, 1, 1),
+    ENTRY(CACHE, get_total_sequence_length, 1, 1),
+    ENTRY(CACHE, get_query_positions, 1, 1),
+    ENTRY(CACHE, attention_with_fused_qkv, 5, 5),
+    ENTRY(CACHE, debug_get_kv, 6, 6),
+};
+const uint32_t tnr_n_kv_builtins = sizeof tnr_kv_builtins / sizeof *tnr_kv_builtins;

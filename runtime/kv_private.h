@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The paged cache of keys and values: what kv_*.c share.
+ *
+ * Tables and positions. A sequence has `length` tokens at positions 0, 1, ...; its table lists the pages that hold them, `page_tokens`
+ * each. Behind a window pages leave the middle of the table: those of the sinks stay in front, `evicted` pages behind them are gone. So a
+ * position p of the sequence stands at the place p of the table, or, behind the sinks' pages, at p - evicted * page_tokens.
+ */
+#ifndef TENON_RUNTIME_KV_PRIVATE_H
+#define TENON_RUNTIME_KV_PRIVATE_H
+
+#include "internal.h"
+#include "tenon/rt/kv.h"
+
+/* Functions that the cache is made with. ORDER KV_KERNEL */
+enum {
+    KV_APPEND,
+    KV_PREFILL,
+    KV_DECODE,
+    KV_PREFILL_WINDOW,
+    KV_DECODE_WINDOW,
+    KV_ROTARY,
+    KV_COPY_PAGE,
+    KV_GET,
+    KV_N_KERNELS
+};
+/* Upstream's numbers: RoPE; attention of a layer. */
+enum { KV_ROPE_NONE, KV_ROPE_NORMAL, KV_ROPE_INLINE };
+enum { KV_MHA = 0, KV_MHA_SLIDING = 3 };
+
+struct kv_sequence {
+    int64_t id;
+    int64_t length;       /* tokens, without those of the step under way */
+    int64_t pending;      /* tokens of the step */
+    int64_t window, sink; /* window 0: none */
+    int64_t evicted;      /* pages */
+    int32_t *pages;       /* the table */
+    int64_t n_pages, cap_pages;
+};
+
+/* Integers of a step, a part of one tensor on the device each. ORDER KV_PART */
+enum {
+    KV_QO_INDPTR,   /* [n + 1] first row of each sequence */
+    KV_PAGE_INDPTR, /* [n + 1] first entry of each table in KV_PAGES */
+    KV_PAGES,       /* [entries] */
+    KV_LAST_LEN,    /* [n] tokens in the last page */
+    KV_LENGTHS, /* [3, n] the same; where the window of the first row begins in the table; sinks */
+    KV_LAYER_LENGTHS, /* the same with the window of layers that have one */
+    KV_K_POSITION, /* [n] position of what stands first in the table, for keys that are rotated when read */
+    KV_Q_POSITION, /* [rows] position of each row */
+    KV_PLACES,     /* [rows] where it is appended: page * page_tokens + place in the page */
+    KV_N_PARTS
+};
+
+struct tnr_kv {
+    tnr_object object;
+    tnr_vm *vm;         /* borrowed, compared only */
+    tnr_device *device; /* borrowed from the vm's runtime; tensors count it */
+    /* as it was made */
+    int64_t first_layer, n_layers, q_heads, kv_heads, head_dim, v_dim;
+    int64_t max_sequences, step_tokens, page_tokens, n_pages, layer_window;
+    int64_t rope_mode;
+    double rope_scale, rope_theta;
+    bool windows; /* sequences may have one */
+    bool any_layer_window;
+    uint8_t *kinds; /* of layers */
+    tnb_dtype dtype, q_dtype;
+    tnr_value kernels[KV_N_KERNELS]; /* closures, or null */
+    tnr_value rope_factors;          /* tensor, or null */
+    tnr_value *pages;                /* per layer: [n_pages, 2, kv_heads, page_tokens, head_dim] */
+    tnr_value scratch[4];            /* q, k, v, and sums of a step of step_tokens: storage */
+    /* pages */
+    int32_t *refs;   /* per page: sequences that have it */
+    int32_t *claims; /* per page: zero but within a function */
+    int32_t *free;   /* stack of free pages */
+    int64_t n_free;
+    struct kv_sequence *sequences;
+    uint32_t n_sequences;
+    /* the step */
+    bool stepping;     /* between begin and end */
+    bool busy;         /* a kernel runs: nothing may change */
+    uint32_t *of_step; /* index in `sequences`, in the order of rows */
+    uint32_t n_step;
+    int64_t rows;
+    bool one_row_each;
+    int32_t *host; /* integers of the step, and how many fit */
+    uint64_t cap_host;
+    tnr_value device_ints; /* storage of cap_device integers, or null */
+    uint64_t cap_device;
+    tnr_value parts[KV_N_PARTS];
+    tnr_value q, k, v, sums; /* views of scratch for `rows` */
+};
+
+/* The cache in a value; NULL with `err` set. */
+struct tnr_kv *
+kv_of(tnr_value v, const char *function, tnb_err *err);
+/* The same for a function that changes it, or uses the machine. */
+TNB_MUST_CHECK tnb_status
+kv_open(tnr_vm *vm, tnr_value v, const char *function, struct tnr_kv **out, tnb_err *err);
+/* vm.builtin.paged_attention_kv_cache_create */
+TNB_MUST_CHECK tnb_status
+kv_create(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+
+/* ---- kv_pages.c: sequences and their pages, without a device ---- */
+/* NULL with `err` set. */
+struct kv_sequence *
+kv_find(struct tnr_kv *kv, int64_t id, const char *function, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_add(struct tnr_kv *kv, int64_t id, const char *function, struct kv_sequence **out, tnb_err *err);
+void
+kv_remove(struct tnr_kv *kv, struct kv_sequence *s);
+TNB_MUST_CHECK tnb_status
+kv_fork(struct tnr_kv *kv, struct kv_sequence *parent, int64_t child, int64_t position,
+        const char *function, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_pop(struct tnr_kv *kv, struct kv_sequence *s, int64_t n, const char *function, tnb_err *err);
+/* Pages of the table that hold `tokens` tokens of the sequence. */
+int64_t
+kv_pages_for(const struct tnr_kv *kv, const struct kv_sequence *s, int64_t tokens);
+/* Whether the next token is written to a page that another sequence has too. */
+bool
+kv_writes_shared(const struct tnr_kv *kv, const struct kv_sequence *s);
+/* Room in the table. */
+TNB_MUST_CHECK tnb_status
+kv_reserve(struct kv_sequence *s, int64_t n_pages, tnb_err *err);
+int32_t
+kv_take_page(struct tnr_kv *kv);
+void
+kv_drop_page(struct tnr_kv *kv, int32_t page);
+/* Gives back the pages behind those for `tokens` tokens. */
+void
+kv_trim(struct tnr_kv *kv, struct kv_sequence *s, int64_t tokens);
+/* Gives back the pages that no token from now on sees. */
+void
+kv_evict(struct tnr_kv *kv, struct kv_sequence *s);
+
+/* ---- kv_step.c ---- */
+TNB_MUST_CHECK tnb_status
+kv_begin(struct tnr_kv *kv, const int64_t *sequences, const int64_t *lengths, uint32_t n,
+         const char *function, tnb_err *err);
+void
+kv_end(struct tnr_kv *kv, bool keep);
+
+/* ---- kv_attention.c ---- */
+TNB_MUST_CHECK tnb_status
+kv_call(struct tnr_kv *kv, int kernel, const tnr_value *args, uint32_t n, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, tnr_value out,
+             const char *function, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_value k, tnr_value v,
+       const char *function, tnb_err *err);
+
+#endif
