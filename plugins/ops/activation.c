@@ -28,10 +28,8 @@ infer_prelu(tn_ctx *ctx, const tn_call *call)
 static const tn_expr *
 gelu_erf(tn_ctx *ctx, const tn_expr *x, tnb_dtype d)
 {
-    const tn_expr *z =
-        tn_cast_to(ctx, emit_wide(d), tn_mul(ctx, x, tn_literal(ctx, d, 0.7071067811865476)));
-    const tn_expr *half = tn_literal(ctx, d, 0.5),
-                  *erf = tn_cast_to(ctx, d, tn_intrin1(ctx, TN_INTRIN_erf, z));
+    const tn_expr *z = tn_mul(ctx, x, tn_literal(ctx, d, 0.7071067811865476));
+    const tn_expr *half = tn_literal(ctx, d, 0.5), *erf = tn_intrin1(ctx, TN_INTRIN_erf, z);
     return tn_mul(ctx, x, tn_add(ctx, half, tn_mul(ctx, erf, half)));
 }
 
@@ -115,13 +113,16 @@ activation_value(tn_ctx *ctx, const tn_call *call, const tn_expr *x)
 const tn_expr *
 legalize_activation(tn_builder *b, const tn_call *call)
 {
-    bool leaky = infer_op(call)->id == OP_nn_leakyrelu;
+    op_id id = infer_op(call)->id;
     emit e = emit_begin(b, call);
     const tn_node *a = emit_input(&e, call->args.at[0]);
+    tnb_dtype d = emit_dtype(a);
+    bool exact = id == OP_nn_relu || id == OP_nn_relu6; /* others are rounded once */
     tnk_stage *s = emit_stage(&e, "compute");
-    const tn_expr *x = tnk_te_read_at(e.te, a, s->axes, s->n_axes);
-    const tn_node *out = tnk_te_define(s, activation_value(e.ctx, call, x));
-    return emit_end(&e, leaky ? "leaky_relu" : emit_hint(call), out);
+    const tn_expr *x =
+        tn_cast_to(e.ctx, exact ? d : emit_wide(d), tnk_te_read_at(e.te, a, s->axes, s->n_axes));
+    const tn_node *out = tnk_te_define(s, tn_cast_to(e.ctx, d, activation_value(e.ctx, call, x)));
+    return emit_end(&e, id == OP_nn_leakyrelu ? "leaky_relu" : emit_hint(call), out);
 }
 
 const tn_expr *

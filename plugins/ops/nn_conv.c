@@ -5,7 +5,7 @@
  * over result axes, input channels and kernel axes; where layouts have blocks of channels, over
  * blocks and within them. A transposed convolution spreads its input (zeros between the elements and
  * around) and is then a convolution with the flipped kernel.
- * Sums run in the result's element type, as the attribute 'out_dtype' says.
+ * Sums run in the result's element type, as the attribute 'out_dtype' says; those of float16 and bfloat16 in float32.
  */
 #include "emit.h"
 #include "layout.h"
@@ -356,6 +356,22 @@ data_channel(tn_ctx *ctx, const conv *c, conv_channel oc, conv_channel rc, const
                      rc.block);
 }
 
+/* The sum of v * w over the stage's reduction axes, in the stage's dtype; the result has dtype d. */
+static const tn_expr *
+end_products(emit *e, const char *hint, tnk_stage *s, tnb_dtype d, const tn_expr *v,
+             const tn_expr *w)
+{
+    tn_ctx *ctx = e->ctx;
+    tnb_dtype sum = emit_wide(d);
+    const tn_node *out =
+        tnk_te_sum(s, tn_mul(ctx, tn_cast_to(ctx, sum, v), tn_cast_to(ctx, sum, w)));
+    if (!tnb_dtype_eq(sum, d)) {
+        s = emit_stage(e, "T_cast");
+        out = tnk_te_define(s, tn_cast_to(ctx, d, tnk_te_read_at(e->te, out, s->axes, s->n_axes)));
+    }
+    return emit_end(e, hint, out);
+}
+
 const tn_expr *
 legalize_conv(tn_builder *b, const tn_call *call)
 {
@@ -378,8 +394,8 @@ legalize_conv(tn_builder *b, const tn_call *call)
                              c.groups);
     const tn_node *padded = pad_data(&e, &c, x);
     const tn_expr *at[MAX_AXES], *kat[MAX_AXES];
-    tnk_stage *s =
-        emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, d);
+    tnk_stage *s = emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type,
+                                 emit_wide(d));
     int64_t block = block_of(&c.out, 'c'), in;
     conv_channel oc = {.whole = s->axes[layout_find(&c.out, 'C')]}, rc = {0};
     if (block)
@@ -419,9 +435,9 @@ legalize_conv(tn_builder *b, const tn_call *call)
     put_channel(ctx, &c.data, 'C', data_channel(ctx, &c, oc, rc, outs, taken, depthwise), at);
     put_channel(ctx, &c.kernel, 'I', rc, kat);
     put_channel(ctx, &c.kernel, 'O', oc, kat);
-    const tn_expr *v = tn_cast_to(ctx, d, tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n));
-    const tn_expr *w = tn_cast_to(ctx, d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
-    return emit_end(&e, conv_hint(&e, &c, k), tnk_te_sum(s, tn_mul(ctx, v, w)));
+    const tn_expr *v = tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n),
+                  *w = tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n);
+    return end_products(&e, conv_hint(&e, &c, k), s, d, v, w);
 }
 
 /* The data with stride - 1 zeros between elements along spatial axes and as many around as the
@@ -477,7 +493,7 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
     const tn_node *wide = spread_data(&e, &c, x, k, out_dims);
     const tn_expr *at[5], *kat[5];
     const char *name = tnb_printf(tn_scratch(ctx), "conv%dd_transpose", c.n);
-    tnk_stage *s = emit_stage_of(&e, name, call->base.type, d);
+    tnk_stage *s = emit_stage_of(&e, name, call->base.type, emit_wide(d));
     const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
     int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
     const tn_expr *group_in =
@@ -502,7 +518,7 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
         at[layout_find(&c.data, axis)] =
             tn_add(ctx, s->axes[layout_find(&c.out, axis)], tn_muli(ctx, r, c.w.dilation[i]));
     }
-    const tn_expr *v = tn_cast_to(ctx, d, tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n));
-    const tn_expr *w = tn_cast_to(ctx, d, tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n));
-    return emit_end(&e, name, tnk_te_sum(s, tn_mul(ctx, v, w)));
+    const tn_expr *v = tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n),
+                  *w = tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n);
+    return end_products(&e, name, s, d, v, w);
 }

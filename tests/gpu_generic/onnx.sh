@@ -49,7 +49,7 @@ short="node/test_add_bcast node/test_argmax_default_axis_random node/test_averag
     node/test_scatternd_add node/test_softmax_axis_1 node/test_top_k pytorch-converted/test_BatchNorm2d_eval
     pytorch-converted/test_Linear"
 # own cases whose kernels a GPU has in another form
-link_cases dequantize_to_float16_beyond_its_range matmul_of_short_rows_and_a_vector scatter_elements_added_by_many_rows
+link_cases dequantize_to_float16_beyond_its_range sums_of_many_float16_and_bfloat16 matmul_of_short_rows_and_a_vector scatter_elements_added_by_many_rows
 for t in cpu addresses descriptors plain; do
     onnx_run "$t" --config "$work/targets.ini"
 done

@@ -646,6 +646,41 @@ in x uint16 2 : 60000 3
 const s float16 scalar : 2
 out y float 2 : inf 6
 
+case sums_of_many_float16_and_bfloat16
+opset 13
+node Expand x rows -> a
+node Expand x columns -> b
+node Expand x image -> c
+node ReduceSum a axis -> y0
+attr keepdims int 0
+node MatMul a b -> y1
+node Conv c c -> y2
+node ReduceMean a -> y3
+attr axes ints 1
+attr keepdims int 0
+node Cast x -> z
+attr to int 16
+node Expand z rows -> d
+node Expand z columns -> e
+node ReduceSum d axis -> f
+attr keepdims int 0
+node MatMul d e -> g
+node Cast f -> y4
+attr to int 1
+node Cast g -> y5
+attr to int 1
+in x float16 1 : 1
+const rows int64 2 : 4 4096
+const columns int64 2 : 4096 2
+const image int64 4 : 1 64 8 8
+const axis int64 1 : 1
+out y0 float16 4 : 4096 4096 4096 4096
+out y1 float16 4,2 : 4096 4096 4096 4096 4096 4096 4096 4096
+out y2 float16 1,1,1,1 : 4096
+out y3 float16 4 : 1 1 1 1
+out y4 float 4 : 4096 4096 4096 4096
+out y5 float 4,2 : 4096 4096 4096 4096 4096 4096 4096 4096
+
 case dynamic_quantize_of_zeros
 opset 11
 node DynamicQuantizeLinear x -> y s z
