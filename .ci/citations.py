@@ -11,15 +11,16 @@ import re
 import sys
 
 SRC, BUILD = sys.argv[1:3]
-FOLDERS = "include core kit runtime plugins backends tools tests bench examples docs conf debian research".split()
+FOLDERS = "include core kit runtime lm plugins backends tools tests bench examples docs conf debian research".split()
 TEXTS = re.compile(r"\.(c|h|def|py|sh|md|mk|am|ac|map|ini|in)$")
-PATH = re.compile(r"(?<![\w./~$*}>@-])((?:%s|tenon/(?:base|core|kit|rt))/[\w./-]*\w\.(?:c|h|py|sh|md|def|mk|txt|map|in|plugin|ac|am))(?![\w/*{-])" % "|".join(FOLDERS))
+PATH = re.compile(r"(?<![\w./~$*}>@-])((?:%s|tenon/(?:base|core|kit|rt|lm))/[\w./-]*\w\.(?:c|h|py|sh|md|def|mk|txt|map|in|plugin|ac|am))(?![\w/*{-])" % "|".join(FOLDERS))
 FOLDER = re.compile(r"(?<![\w./~$*}>@-])((?:%s)(?:/\w[\w-]*)+)/(?![\w*{$<.\\-])" % "|".join(FOLDERS))
 NAME = re.compile(r"(?<![\w./~$*}>@<-])([A-Za-z][\w-]*\.(?:c|md|sh))(?![\w./*{(-])")
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 SHELL = re.compile(r"(?:^|\s)#[^\n]*")
 PLACE = re.compile(r"(^|[/_.])[A-Z]+([/_.]|$)|PassName")
-OTHERS = {"acme.c", "band.c", "powers.c", "rule.c", "tests/golden.sh"}  # what an author of a plugin writes
+# what an author of a plugin writes, and a project of that name
+OTHERS = {"acme.c", "band.c", "powers.c", "rule.c", "tests/golden.sh", "llama2.c"}
 
 
 def ours(at, folder):

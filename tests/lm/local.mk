@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Text of language models: tokenizers, templates, sampling.
+LM_TEST_FILES = tests/lm/compare_tokenizers.py
+EXTRA_DIST += $(LM_TEST_FILES) tests/lm/lmtest.py
 if BUILD_LM
+TESTS += $(LM_TEST_FILES)
+check_PROGRAMS += tests/lm/tokenize
+tests_lm_tokenize_SOURCES = tests/lm/tokenize.c
+tests_lm_tokenize_LDADD = $(LM_LIB) $(RT_LIB) $(BASE_LIB)
 if HAVE_CMOCKA
 LM_UNIT_TESTS = tests/lm/t_sample
 check_PROGRAMS += $(LM_UNIT_TESTS)
