@@ -10,10 +10,14 @@
 static const char *
 found_from(tn_ctx *ctx, const char *dir, const char *path)
 {
-    if (!dir || path[0] == '/')
-        return path;
-    const char *there = tnb_path_join(tn_arena(ctx), dir, path);
-    return access(there, F_OK) == 0 ? there : path;
+    while (dir && *dir && path[0] != '/') {
+        size_t n = strcspn(dir, "\n");
+        const char *there = tnb_path_join(tn_arena(ctx), tn_strn(ctx, dir, n), path);
+        if (access(there, F_OK) == 0)
+            return there;
+        dir += n + (dir[n] != '\0');
+    }
+    return path;
 }
 
 const char *

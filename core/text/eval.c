@@ -232,6 +232,8 @@ rd_binary(reader *r, const ast *e, int op, value a, value b)
                        : python_float(r, e, op, as_double(a), as_double(b));
         return python_int(r, e, op, a.i, b.i);
     }
+    if (a.kind == V_STR && b.kind == V_STR && (op == TOK_EQ || op == TOK_NE))
+        return (value){.kind = V_BOOL, .i = !strcmp(a.s, b.s) == (op == TOK_EQ)};
     if (op == TOK_PLUS && a.kind == b.kind && (a.kind == V_TUPLE || a.kind == V_LIST)) {
         value_vec v = {0};
         for (uint32_t i = 0; i < a.n; i++)

@@ -248,6 +248,26 @@ read_module(reader *r, const char *class_name, ast_list body)
 }
 
 /* ---- files ---- */
+/* The value that stands in place of the file's own; V_ERROR without a message: there is none. */
+static value
+given_value(reader *r, const char *name)
+{
+    const tn_node *v = r->given ? tn_dict_get(&r->given->base, name) : NULL;
+    if (!v)
+        return (value){.kind = V_ERROR};
+    tnb_ptrmap_set(&r->taken, tn_str(r->ctx, name), v);
+    if (tn_as_int_imm(v))
+        return (value){.kind = tnb_dtype_is_bool(tn_dtype_of(v)) ? V_BOOL : V_INT,
+                       .i = tn_as_int_imm(v)->value};
+    if (tn_as_float_imm(v))
+        return (value){.kind = V_FLOAT, .f = tn_as_float_imm(v)->value};
+    if (tn_as_string_imm(v))
+        return (value){.kind = V_STR, .s = tn_as_string_imm(v)->value};
+    tn_error(r->ctx, 0, TNB_TYPE, "'%s' is given as %s, expected a number, a truth or a text", name,
+             tn_text(r->ctx, v));
+    return (value){.kind = V_NONE};
+}
+
 static void
 file_assignment(reader *r, const ast *s)
 {
@@ -262,7 +282,22 @@ file_assignment(reader *r, const ast *s)
         r->constants = rd_constants(r, e, e->list.at[0]->text);
         return;
     }
-    rd_bind(r, s->a->text, rd_eval(r, e));
+    value given = given_value(r, s->a->text);
+    rd_bind(r, s->a->text, given.kind == V_ERROR ? rd_eval(r, e) : given);
+}
+
+/* Every value that was given has its place. */
+static void
+check_given(reader *r)
+{
+    for (uint32_t i = 0; r->given && i < r->given->items.n; i++) {
+        const tn_pair *p = tn_as_pair(r->given->items.at[i]);
+        if (!tnb_ptrmap_has(&r->taken, tn_str(r->ctx, p->key)))
+            tn_error(r->ctx,
+                     tn_loc_make(r->ctx, (tnb_place){.file = r->src.file, .line = 1, .column = 1}),
+                     TNB_NOT_FOUND, "a value is given for '%s', which the file does not assign",
+                     p->key);
+    }
 }
 
 static bool
@@ -310,8 +345,9 @@ read_file(reader *r, ast_list body, module_vec *out)
     }
 }
 
-tn_named_module *
-tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint32_t *count)
+static tn_named_module *
+read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, const tn_node *given,
+             uint32_t *count)
 {
     *count = 0;
     tnb_arena *arena = tnb_arena_new();
@@ -319,7 +355,7 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory to read '%s'", file ? file : "the text");
         return NULL;
     }
-    reader r = {.ctx = ctx, .arena = arena};
+    reader r = {.ctx = ctx, .arena = arena, .given = tn_as_dict(given)};
     /* messages may want lines of the text long after the caller has freed it */
     const char *own = tnb_strndup(tn_arena(ctx), text ? text : "", n);
     file = tn_str(ctx, file ? file : "<text>");
@@ -332,6 +368,7 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
     tnb_ptrmap_init(&r.gone, arena);
     tnb_strmap_init(&r.globals, arena);
     tnb_ptrmap_init(&r.by_var, arena);
+    tnb_ptrmap_init(&r.taken, arena);
     static const char *const names[] = {"I",     "T",        "R",       "tvm",   "float",
                                         "range", "metadata", "TypeVar", "typing"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -340,6 +377,7 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
     module_vec modules = {0};
     if (!tnb_arena_failed(arena))
         read_file(&r, body, &modules);
+    check_given(&r);
     if (tnb_arena_failed(arena))
         tn_error(ctx, 0, TNB_NO_MEMORY, "no memory to read '%s'", file);
     else if (!modules.n && tnb_diags_errors(tn_diags(ctx)) == errors)
@@ -358,11 +396,17 @@ tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint3
     return out;
 }
 
-const tn_module *
-tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n)
+tn_named_module *
+tn_read_modules(tn_ctx *ctx, const char *file, const char *text, size_t n, uint32_t *count)
+{
+    return read_modules(ctx, file, text, n, NULL, count);
+}
+
+static const tn_module *
+read_one(tn_ctx *ctx, const char *file, const char *text, size_t n, const tn_node *given)
 {
     uint32_t count, errors = tnb_diags_errors(tn_diags(ctx));
-    const tn_named_module *m = tn_read_modules(ctx, file, text, n, &count);
+    const tn_named_module *m = read_modules(ctx, file, text, n, given, &count);
     if (!m || !count || tnb_diags_errors(tn_diags(ctx)) != errors)
         return NULL;
     if (count > 1) {
@@ -372,6 +416,12 @@ tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n)
         return NULL;
     }
     return m[0].module;
+}
+
+const tn_module *
+tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n)
+{
+    return read_one(ctx, file, text, n, NULL);
 }
 
 /* A file that begins like no text would give an error a byte. */
@@ -387,6 +437,12 @@ is_text(const char *text, size_t n)
 const tn_module *
 tn_read_module_file(tn_ctx *ctx, const char *path)
 {
+    return tn_read_module_file_with(ctx, path, NULL);
+}
+
+const tn_module *
+tn_read_module_file_with(tn_ctx *ctx, const char *path, const tn_node *given)
+{
     char *text;
     size_t n;
     tnb_err err = {0};
@@ -396,7 +452,7 @@ tn_read_module_file(tn_ctx *ctx, const char *path)
     }
     const tn_module *m = NULL;
     if (is_text(text, n)) {
-        m = tn_read_module(ctx, path, text, n);
+        m = read_one(ctx, path, text, n, given);
     } else {
         tn_error(ctx, tn_loc_make(ctx, (tnb_place){.file = path}), TNB_FORMAT,
                  "no text: TVMScript was expected");

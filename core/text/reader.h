@@ -160,10 +160,12 @@ typedef struct reader {
     tnb_ptrmap names; /* interned name -> innermost bound */
     TNB_VEC(bound *) log;
     uint32_t frame;
-    tnb_ptrmap gone;    /* names of dataflow variables and branch variables that ended: why */
-    tnb_strmap globals; /* name in the text -> global */
-    tnb_ptrmap by_var;  /* GlobalVar -> global */
-    const char *hint;   /* the name that what is being read will get; NULL: none */
+    tnb_ptrmap gone;      /* names of dataflow variables and branch variables that ended: why */
+    tnb_strmap globals;   /* name in the text -> global */
+    const tn_dict *given; /* values for names that the file assigns; NULL: none */
+    tnb_ptrmap taken;     /* of those the ones that it did assign: text */
+    tnb_ptrmap by_var;    /* GlobalVar -> global */
+    const char *hint;     /* the name that what is being read will get; NULL: none */
     const char *module_name;
     graph_scope *graph;
     tensor_scope *tensor;

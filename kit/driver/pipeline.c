@@ -362,7 +362,10 @@ set_options_of(struct maker *m, tn_pass_item *item, bool override)
         if (!value)
             continue;
         item->options = tn_dict_set(m->ctx, item->options, tn_str(m->ctx, values[k]->key), value);
-        item->dir = folder_of(m, values[k]);
+        const char *dir = folder_of(m, values[k]);
+        if (dir && item->dir && strcmp(dir, item->dir) != 0)
+            dir = tn_strf(m->ctx, "%s\n%s", dir, item->dir);
+        item->dir = dir ? dir : item->dir;
         if (!taken++)
             item->origin = tn_strf(m->ctx, "%s, options %s", item->origin, origin_of(m, values[k]));
     }

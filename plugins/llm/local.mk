@@ -10,6 +10,7 @@ LLM_PASSES = \
 	plugins/llm/attach_pipeline_parallel_stages.c \
 	plugins/llm/attach_sequence_length_padding_factor.c \
 	plugins/llm/attach_variable_bounds.c \
+	plugins/llm/dispatch_kv_cache_creation.c \
 	plugins/llm/pipeline_parallel_rewrite.c
 plugins_llm_llm_la_SOURCES = \
 	$(LLM_PASSES) \
@@ -20,7 +21,9 @@ plugins_llm_llm_la_SOURCES = \
 	plugins/llm/pipeline_check.c \
 	plugins/llm/pipeline_cut.c \
 	plugins/llm/pipeline_stage.c \
-	plugins/llm/plugin.c
+	plugins/llm/plugin.c \
+	plugins/llm/rope.c \
+	plugins/llm/rope.h
 plugins_llm_llm_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/llm
 plugins_llm_llm_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 plugins_llm_llm_la_LIBADD = $(CORE_LIB) $(BASE_LIB)

@@ -19,3 +19,11 @@ tests_llm_t_workers_SOURCES = tests/llm/t_workers.c $(INTERP_HARNESS)
 tests_llm_t_workers_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_t_workers_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS) -lm
 endif
+
+# Random operations on the paged cache.
+check_PROGRAMS += tests/llm/kv
+tests_llm_kv_SOURCES = tests/llm/kv.c
+tests_llm_kv_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_llm_kv_LDADD = $(RT_LIB) $(BASE_LIB) -lm
+TESTS += tests/llm/kv.py
+EXTRA_DIST += tests/llm/kv.py tests/llm/kv_module.py

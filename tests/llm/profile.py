@@ -11,7 +11,8 @@ from clitest import check, done, path, refused, tenon, write  # noqa: E402
 from llama import Llama  # noqa: E402
 
 FIRST = ["AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints", "AttachPipelineParallelStages",
-         "AttachAdditionalPrimFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor"]
+         "AttachAdditionalPrimFuncs", "DispatchKVCacheCreation", "AttachMemoryPlanAttr",
+         "AttachSequenceLengthPaddingFactor"]
 
 CHECKS = ("InsertShapeChecks", "every target")
 
@@ -25,7 +26,7 @@ def lists(*args, target="cpu"):
             phase = out.setdefault(line.split(":")[0], [])
         else:
             name, origin = line.strip().split(" ", 1)
-            phase.append((name, origin.strip()))
+            phase.append((name.split("{")[0], origin.strip()))
     return r, out
 
 

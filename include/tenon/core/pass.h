@@ -79,7 +79,8 @@ typedef struct tn_pass_item {
     const tn_node *options; /* Dict as written; NULL: none */
     const char *origin;     /* where the entry comes from: "cpu plugin", "site.ini:12" */
     const char *phase;      /* "legalize"; NULL outside pipelines */
-    const char *dir;        /* folder of the file that names the options; NULL: not from a file */
+    /* Folders of the files that name options, one a line, the last file's first; NULL: none */
+    const char *dir;
 } tn_pass_item;
 typedef struct tn_pass_list {
     tn_pass_item *at;
@@ -174,7 +175,7 @@ TNB_EXPORT const char *
 tn_option_str(const tn_pass_ctx *pc, const char *key);
 
 /* The path of a file that an option names: a relative one counts from the folder of the INI file that
- * sets the option; where no such file is there, and for options given on a command line, from the
+ * sets the option, or another option of the pass; where no such file is there, and for options given on a command line, from the
  * current folder. */
 TNB_EXPORT const char *
 tn_pass_path(const tn_pass_ctx *pc, const char *path);

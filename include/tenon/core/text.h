@@ -35,6 +35,11 @@ tn_read_module(tn_ctx *ctx, const char *file, const char *text, size_t n);
 /* As above, from a file. */
 TNB_EXPORT const tn_module *
 tn_read_module_file(tn_ctx *ctx, const char *path);
+/* The same with values for names that the file assigns above its functions, as `heads = 8`: a dictionary from names to numbers,
+ * truths or texts that stand in place of the file's own; a name that it does not assign is an error. So one file has the kernels for
+ * many sizes. `given` NULL: none. */
+TNB_EXPORT const tn_module *
+tn_read_module_file_with(tn_ctx *ctx, const char *path, const tn_node *given);
 /* All module classes of a file that holds several (test cases with Before and Expected): names and
  * modules. */
 typedef struct tn_named_module {

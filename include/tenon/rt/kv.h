@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The paged cache of keys and values of a language model, for programs that drive one.
  *
- *     tnr_vm_call(vm, "create_tir_paged_kv_cache", shapes, 5, &cache, &err)    each a shape of one extent: sequences at once, tokens in
+ *     tnr_vm_call(vm, "create_paged_kv_cache", shapes, 5, &cache, &err)    each a shape of one extent: sequences at once, tokens in
  *                                                                              all, tokens of a step at most, tokens of a page, whether
  *                                                                              windows are wanted
  *     tnr_kv_add_sequence(vm, cache, 0, &err)

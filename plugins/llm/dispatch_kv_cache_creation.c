@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DispatchKVCacheCreation: the cache that a model asks for becomes a call of the runtime's, with kernels for its sizes.
+ *
+ *     @R.function                                            @T.prim_func(private=True)
+ *     def create_paged_kv_cache(...):                        def tir_attention_prefill(...): ...
+ *         c = R.call_pure_packed(                            @R.function
+ *             "mlc.create_paged_kv_cache_generic",           def create_tir_paged_kv_cache(...):
+ *             R.str("mha"), R.shape([...]), ...)                 c = R.call_pure_packed("vm.builtin.paged_attention_kv_cache_create",
+ *                                                                    ..., cls.kv_cache_transpose_append, ...)
+ *
+ * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
+ * own; a function of the same name in the module is an error. Functions on windows join when a layer has one, or by the option.
+ * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel. A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
+ */
+#include "rope.h"
+
+#include "tenon/core/walk.h"
+
+enum { N_ARGS = 18, N_CREATE = 29, PAGE_TOKENS = 16, MHA = 0, MHA_SLIDING = 3 };
+
+static const char generic[] = "mlc.create_paged_kv_cache_generic";
+
+typedef struct creation {
+    const tn_pass_ctx *pc;
+    tn_ctx *ctx;
+    const tn_call *call; /* of `generic` */
+    const char *in;      /* the function that has it */
+    const tn_expr *const *a;
+    int64_t layers, q_heads, kv_heads, head_dim, v_dim, rope_mode, rotary_dim;
+    double rope_scale, rope_theta;
+    tnb_dtype dtype, kv_dtype;
+    bool sliding, windows;
+    const tn_node *kinds; /* ShapeExpr */
+    llm_rope_table rope;
+    TNB_VEC(const char *) names; /* kernels, under the module's names */
+    TNB_VEC(const tn_node *) funcs;
+    const tn_module *m;
+} creation;
+
+static bool
+wrong(creation *w, int i, const char *what)
+{
+    const tn_expr *e = w->a[i];
+    tn_error(w->ctx, e->loc ? e->loc : w->call->base.loc, TNB_TYPE,
+             "%s: argument %d is %s, expected %s", generic, i, tn_text(w->ctx, e), what);
+    return false;
+}
+
+/* ---- arguments ---- */
+
+static bool
+take_int(creation *w, int i, int64_t least, int64_t most, int64_t *out)
+{
+    if (tn_int_value(w->a[i], out) && *out >= least && *out <= most)
+        return true;
+    return wrong(w, i,
+                 tn_strf(w->ctx, "a number from %lld to %lld", (long long)least, (long long)most));
+}
+
+static bool
+take_real(creation *w, int i, double *out)
+{
+    const tn_float_imm *f = tn_as_float_imm(w->a[i]);
+    int64_t n;
+    if (f)
+        *out = f->value;
+    else if (tn_int_value(w->a[i], &n))
+        *out = (double)n;
+    else
+        return wrong(w, i, "a number");
+    return *out > 0 || wrong(w, i, "a positive number");
+}
+
+static bool
+take_kind(creation *w, const tn_expr *e, const tn_expr **out)
+{
+    const tn_string_imm *s = tn_as_string_imm(e);
+    bool sliding = s && !strcmp(s->value, "mha_sliding");
+    if (!s || (!sliding && strcmp(s->value, "mha") != 0))
+        return wrong(w, 0, "\"mha\", or a tuple of \"mha\" and \"mha_sliding\" for each layer");
+    w->sliding |= sliding;
+    *out = tn_i64(w->ctx, sliding ? MHA_SLIDING : MHA);
+    return true;
+}
+
+static bool
+take_kinds(creation *w)
+{
+    const tn_tuple *t = tn_as_tuple(w->a[0]);
+    const tn_expr **kinds = TNB_NEW_N(tn_scratch(w->ctx), const tn_expr *, w->layers);
+    if (t && t->fields.n != w->layers)
+        return wrong(w, 0, tn_strf(w->ctx, "kinds of %lld layers", (long long)w->layers));
+    for (int64_t i = 0; i < w->layers; i++)
+        if (!take_kind(w, t ? t->fields.at[i] : w->a[0], &kinds[i]))
+            return false;
+    w->kinds = tn_shape_expr_of(w->ctx, (tn_list){kinds, (uint32_t)w->layers});
+    return true;
+}
+
+/* The dtype of pages: as the option says. */
+static bool
+take_dtypes(creation *w)
+{
+    const tn_dtype_imm *d = tn_as_dtype_imm(w->a[17]);
+    const char *option = tn_option_str(w->pc, "cache_dtype");
+    if (!d || !tnb_dtype_is_float(d->value))
+        return wrong(w, 17, "a dtype of floats");
+    w->dtype = w->kv_dtype = d->value;
+    if (!strcmp(option, "auto"))
+        return true;
+    if (tnb_dtype_parse(option, strlen(option), &w->kv_dtype) && tnb_dtype_is_float(w->kv_dtype))
+        return true;
+    tn_error(w->ctx, 0, TNB_INVALID,
+             "DispatchKVCacheCreation: cache_dtype is '%s', expected auto or a dtype of floats",
+             option);
+    return false;
+}
+
+static bool
+take_rope(creation *w)
+{
+    const tn_string_imm *json = tn_as_string_imm(w->a[13]);
+    const tn_constant *factors = tn_as_constant(w->a[14]);
+    llm_rope r = {.rotary_dim = w->rope_mode == 0 ? 0 : w->rotary_dim,
+                  .scale = w->rope_scale,
+                  .theta = w->rope_theta,
+                  .at = w->call->base.loc};
+    tnb_err err = {0};
+    if (!json)
+        return wrong(w, 13, "RoPE's scaling as JSON text");
+    r.scaling = tn_value_from_json(w->ctx, json->value, strlen(json->value), &err);
+    if (!tn_as_dict(r.scaling) && strcmp(json->value, "null") != 0)
+        return wrong(w, 13, "a JSON object");
+    r.scaling = tn_as_dict(r.scaling) ? r.scaling : NULL;
+    if (factors) {
+        const tn_data *d = factors->data;
+        if (!tnb_dtype_eq(d->dtype, TNB_F32) || d->ndim != 1 || d->shape[0] != w->rotary_dim ||
+            !d->bytes)
+            return wrong(w, 14, "as many float32 factors as rotary_dim says");
+        r.factors = d->bytes;
+    }
+    return llm_rope_make(w->ctx, &r, &w->rope);
+}
+
+static bool
+take_args(creation *w)
+{
+    static const int shapes[2] = {1, 2};
+    if (w->call->args.n != N_ARGS + 1) {
+        tn_error(w->ctx, w->call->base.loc, TNB_INVALID, "%s has %u arguments, expected %d",
+                 generic, w->call->args.n - 1, N_ARGS);
+        return false;
+    }
+    w->a = w->call->args.at + 1;
+    for (int i = 0; i < 2; i++) {
+        const tn_shape_expr *s = tn_as_shape_expr(w->a[shapes[i]]);
+        if (!s || (i ? s->values.n < 2 : s->values.n != 5 && s->values.n != 6))
+            return wrong(w, shapes[i],
+                         i ? "a shape, where the layers of each stage begin"
+                           : "a shape of 5 or 6 sizes");
+    }
+    int64_t latent;
+    if (!take_int(w, 3, 1, 1 << 16, &w->layers) || !take_int(w, 4, 1, 1 << 16, &w->q_heads) ||
+        !take_int(w, 5, 1, 1 << 16, &w->kv_heads) || !take_int(w, 6, 1, 1 << 16, &w->head_dim) ||
+        !take_int(w, 7, w->head_dim, w->head_dim, &w->v_dim) || !take_int(w, 8, 0, 0, &latent) ||
+        !take_int(w, 9, 0, 0, &latent) || !take_int(w, 10, 0, 1, &w->rope_mode) ||
+        !take_real(w, 11, &w->rope_scale) || !take_real(w, 12, &w->rope_theta) ||
+        !take_int(w, 15, 0, w->head_dim, &w->rotary_dim) || !take_int(w, 16, 0, 0, &latent) ||
+        !take_kinds(w) || !take_dtypes(w))
+        return false;
+    if (w->q_heads % w->kv_heads)
+        return wrong(w, 4, "a multiple of the heads of keys");
+    if (w->rotary_dim % 2)
+        return wrong(w, 15, "an even number");
+    w->windows = w->sliding || tn_option_bool(w->pc, "windows");
+    return take_rope(w);
+}
+
+/* ---- kernels ---- */
+
+/* The value of one of the file's names. */
+static const tn_module *
+read_kernels(creation *w, bool window)
+{
+    tn_ctx *c = w->ctx;
+    const char *path = tn_pass_path(w->pc, tn_option_str(w->pc, "kernels"));
+    const tn_node *given =
+        tn_dictv(c, "q_heads", tn_i64(c, w->q_heads), "kv_heads", tn_i64(c, w->kv_heads),
+                 "head_dim", tn_i64(c, w->head_dim), "page_tokens", tn_i64(c, PAGE_TOKENS), "dtype",
+                 tn_string(c, tnb_dtype_print(w->dtype).s), "kv_dtype",
+                 tn_string(c, tnb_dtype_print(w->kv_dtype).s), "window", tn_bool(c, window),
+                 "rotary_dim", tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim), "interleaved",
+                 tn_bool(c, w->rope.interleaved), "long_from", tn_i64(c, w->rope.long_from),
+                 "amplitude", tn_float_imm_of(c, TNB_F64, w->rope.amplitude), NULL);
+    const tn_module *m = tn_read_module_file_with(c, path, given);
+    if (!m)
+        tnb_diag_note(tn_diags(c), "DispatchKVCacheCreation reads this file");
+    return m;
+}
+
+/* The function of the file, under a name of the module. */
+static const tn_expr *
+kernel(creation *w, const tn_module *file, const char *from, const char *name)
+{
+    const tn_node *f = file ? tn_module_get(file, from) : NULL;
+    if (!f || !tn_is(f, TN_KIND_PRIM_FUNC)) {
+        if (file)
+            tn_error(w->ctx, w->call->base.loc, TNB_NOT_FOUND,
+                     "DispatchKVCacheCreation: '%s' has no tensor program '%s'",
+                     tn_option_str(w->pc, "kernels"), from);
+        return NULL;
+    }
+    if (tn_module_get(w->m, name)) {
+        tn_error(w->ctx, w->call->base.loc, TNB_INVALID,
+                 "DispatchKVCacheCreation: the module has a function '%s' already", name);
+        return NULL;
+    }
+    TNB_PUSH(tn_scratch(w->ctx), w->names, tn_str(w->ctx, name));
+    TNB_PUSH(tn_scratch(w->ctx), w->funcs, tn_func_with_attr(w->ctx, f, "global_symbol", NULL));
+    return tn_global_var_of(w->ctx, name);
+}
+
+static const tn_expr *
+tir(creation *w, const tn_expr *function)
+{
+    return function
+               ? tn_tuple_of(w->ctx, tn_listv(w->ctx, tn_string(w->ctx, "tirx"), function, NULL))
+               : NULL;
+}
+
+/* ---- the new call ---- */
+
+static const tn_expr *
+create_call(creation *w)
+{
+    tn_ctx *c = w->ctx;
+    const tn_module *plain = read_kernels(w, false),
+                    *window = w->windows ? read_kernels(w, true) : NULL;
+    const tn_expr *none = tn_tuple_of(c, (tn_list){0});
+    const tn_expr *args[N_CREATE + 1] = {
+        tn_extern_func_of(c, "vm.builtin.paged_attention_kv_cache_create"),
+        w->a[1],
+        w->a[2],
+        tn_i64(c, w->q_heads),
+        tn_i64(c, w->kv_heads),
+        tn_i64(c, w->head_dim),
+        tn_i64(c, w->v_dim),
+        w->kinds,
+        tn_i64(c, 0),
+        tn_i64(c, w->rope_mode),
+        tn_float_imm_of(c, TNB_F64, w->rope_scale),
+        tn_float_imm_of(c, TNB_F64, w->rope_theta),
+        w->rope.frequencies,
+        tn_scalar_constant(c, w->kv_dtype, 0),
+        kernel(w, plain, "kv_cache_transpose_append", "kv_cache_transpose_append"),
+        none, /* for MLA */
+        none, /* ragged prefill */
+        tir(w, kernel(w, plain, "tir_attention_prefill", "tir_attention_prefill")),
+        none, /* decode: the same function */
+        w->windows ? tir(w, kernel(w, window, "tir_attention_prefill",
+                                   "tir_attention_prefill_sliding_window"))
+                   : none,
+        none,
+        none,
+        none,
+        none,
+        none,
+        kernel(w, plain, "tir_split_rotary", "tir_split_rotary"),
+        kernel(w, plain, "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
+        kernel(w, plain, "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
+        none, /* compaction */
+        tn_dtype_imm_of(c, w->dtype),
+    };
+    for (int i = 0; i <= N_CREATE; i++)
+        if (!args[i] || tn_is_error(args[i]))
+            return NULL;
+    return tn_call_of(c, w->call->op, (tn_list){args, N_CREATE + 1}, w->call->attrs,
+                      w->call->ty_args, NULL);
+}
+
+static tn_walk_step
+find_call(void *user, const tn_node *n)
+{
+    const tn_call *c = tn_is_call_to(n, "relax.call_pure_packed");
+    const tn_extern_func *f = c && c->args.n ? tn_as_extern_func(c->args.at[0]) : NULL;
+    if (!f || strcmp(f->name, generic) != 0)
+        return TN_WALK_ON;
+    *(const tn_call **)user = c;
+    return TN_WALK_STOP;
+}
+
+/* The module's one call, or none. False after an error. */
+static bool
+find(creation *w)
+{
+    for (uint32_t i = 0; i < w->m->names.n; i++) {
+        const tn_call *c = NULL;
+        if (!tn_is(w->m->funcs.at[i], TN_KIND_FUNCTION))
+            continue;
+        tn_walk(w->m->funcs.at[i], TN_WALK_ONCE, find_call, NULL, &c);
+        if (c && w->call) {
+            tn_error(w->ctx, c->base.loc, TNB_UNSUPPORTED,
+                     "'%s' makes a cache, and '%s' too: one function of a module may",
+                     tn_module_name(w->m, i), w->in);
+            return false;
+        }
+        if (c) {
+            w->call = c;
+            w->in = tn_module_name(w->m, i);
+        }
+    }
+    return true;
+}
+
+static const tn_node *
+put_call(tn_rewriter *r, const tn_node *n)
+{
+    const tn_expr *const *swap = r->user;
+    return n == swap[0] ? swap[1] : NULL;
+}
+
+static const tn_module *
+run(const tn_pass_ctx *pc, const tn_module *m)
+{
+    creation w = {.pc = pc, .ctx = pc->ctx, .m = m};
+    if (!find(&w))
+        return NULL;
+    if (!w.call)
+        return m;
+    const tn_expr *call = take_args(&w) ? create_call(&w) : NULL;
+    if (!call || tn_is_error(call))
+        return NULL;
+    const tn_expr *swap[2] = {&w.call->base, call};
+    tn_rewriter r = {.ctx = pc->ctx, .user = swap, .pre = put_call};
+    const tn_node *f = tn_rewrite(&r, tn_module_get(m, w.in));
+    if (!f || tn_is_error(f))
+        return NULL;
+    TNB_PUSH(tn_scratch(pc->ctx), w.names, w.in);
+    TNB_PUSH(tn_scratch(pc->ctx), w.funcs, f);
+    return tn_module_set_all(pc->ctx, m, w.names.at, w.funcs.at, w.names.n);
+}
+
+/* What calls a packed function cannot be run without the machine. */
+static bool
+adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const char **why)
+{
+    (void)pc, (void)before, (void)after;
+    *why = "a cache is made by the runtime alone";
+    return false;
+}
+
+static const tn_attr_schema options[] = {
+    {"kernels", TN_ATTR_STR, 0, "paged_kv.py", "TVMScript file of the kernels"},
+    {"cache_dtype", TN_ATTR_STR, 0, "auto", "dtype of keys and values in pages; auto: the model's"},
+    {"windows", TN_ATTR_BOOL, 0, "False", "kernels for sequences with a sliding window, too"},
+    {0},
+};
+
+const tn_pass llm_dispatch_kv_cache_creation = {
+    .base.size = sizeof(tn_pass),
+    .base.name = "DispatchKVCacheCreation",
+    .base.doc = "make the cache of keys and values by the runtime, with kernels for the model",
+    .options = options,
+    .keeps = TN_KEEPS_BITS,
+    .adapt = adapt,
+    .run = run,
+};

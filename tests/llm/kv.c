@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random operations on a paged cache beside a reference in double: sequences are added, forked, popped, removed and cleared, steps of mixed
+ * lengths run a module of two layers, and every row is compared. Rows of the same text have to be equal in all bits, however it came
+ * into the cache. kv.py writes the modules and calls this.
+ *
+ *     kv FILE.tno key=value ...     prints a digest of all rows, and how many operations of each kind ran
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tenon/rt/kv.h"
+#include "tenon/rt/session.h"
+
+static struct {
+    int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
+        seed, threads;
+    double theta, tolerance;
+} o = {.hq = 4,
+       .hk = 2,
+       .d = 16,
+       .rotary = 16,
+       .chunk = 24,
+       .tokens = 400,
+       .sequences = 6,
+       .ops = 400,
+       .threads = 2,
+       .theta = 10000,
+       .tolerance = 1e-4};
+
+enum { LAYERS = 2, PAGE = 16 };
+static const double layer_scale[LAYERS] = {1.0, -0.5};
+static tnb_err err;
+static tnr_vm *vm;
+static tnr_value cache;
+static uint64_t state;
+
+#define MUST(x) ((x) == TNB_OK ? (void)0 : fail(__LINE__, #x))
+#define CHECK(x) ((x) ? (void)0 : fail(__LINE__, #x))
+static _Noreturn void
+fail(int line, const char *what)
+{
+    fprintf(stderr, "kv.c:%d: %s\n%s %s\n", line, what, err.message, err.hint);
+    exit(1);
+}
+
+static uint64_t
+mix(uint64_t x)
+{
+    x ^= x >> 33, x *= 0xff51afd7ed558ccdULL, x ^= x >> 33, x *= 0xc4ceb9fe1a85ec53ULL;
+    return x ^ x >> 33;
+}
+
+static int64_t
+draw(int64_t n)
+{
+    state += 0x9e3779b97f4a7c15ULL;
+    return (int64_t)(mix(state) % (uint64_t)n);
+}
+
+/* ---- texts: a token's key stands for it and all before it ---- */
+typedef struct text {
+    int64_t id, n, window, sink;
+    uint64_t *keys;
+} text;
+static text texts[64];
+static int64_t n_texts, next_id, counts[8];
+
+static float
+element(uint64_t key, int64_t i)
+{
+    return (float)(((double)(mix(key + (uint64_t)i * 77) >> 40) / (1 << 24) - 0.5) * 3);
+}
+
+static void
+row_of(uint64_t key, float *to)
+{
+    for (int64_t i = 0; i < (o.hq + 2 * o.hk) * o.d; i++)
+        to[i] = element(key, i);
+}
+
+/* ---- what was computed for a key ---- */
+typedef struct seen {
+    uint64_t key;
+    float *out;
+} seen;
+static seen *table;
+static uint64_t n_table = 1 << 16, n_seen;
+
+static float *
+recorded(uint64_t key, bool *new)
+{
+    uint64_t i = mix(key) % n_table;
+    while (table[i].out && table[i].key != key)
+        i = (i + 1) % n_table;
+    *new = !table[i].out;
+    if (*new) {
+        CHECK(++n_seen < n_table / 2);
+        table[i].key = key;
+        table[i].out = malloc((size_t)(LAYERS * o.hq * o.d) * sizeof(float));
+        CHECK(table[i].out);
+    }
+    return table[i].out;
+}
+
+/* ---- the reference ---- */
+static void
+rotate(const float *x, int64_t position, double scale, double *y)
+{
+    int64_t half = o.rotary / 2;
+    for (int64_t i = 0; i < o.d; i++)
+        y[i] = (double)x[i] * scale;
+    for (int64_t i = 0; i < half; i++) {
+        double angle = (double)position / pow(o.theta, 2.0 * (double)i / (double)o.rotary),
+               c = cos(angle), s = sin(angle);
+        int64_t a = o.interleaved ? 2 * i : i, b = o.interleaved ? 2 * i + 1 : i + half;
+        y[a] = scale * ((double)x[a] * c - (double)x[b] * s);
+        y[b] = scale * ((double)x[b] * c + (double)x[a] * s);
+    }
+}
+
+static bool
+visible(const text *t, int layer, int64_t p, int64_t j)
+{
+    int64_t w = t->window, sink = t->sink;
+    if (layer == 1 && o.layer_window && (!w || o.layer_window <= w))
+        w = o.layer_window, sink = 0;
+    return j <= p && (!w || j < sink || j > p - w);
+}
+
+static void
+check_row(const text *t, int64_t p, int layer, const float *got)
+{
+    int64_t width = (o.hq + 2 * o.hk) * o.d;
+    float *row = malloc((size_t)width * sizeof *row);
+    double *q = malloc((size_t)o.d * sizeof *q), *k = malloc((size_t)o.d * sizeof *k),
+           *sum = malloc((size_t)o.d * sizeof *sum);
+    double scale = layer_scale[layer];
+    for (int64_t h = 0; h < o.hq; h++) {
+        int64_t g = h / (o.hq / o.hk);
+        double top = -1e300, total = 0;
+        row_of(t->keys[p], row);
+        rotate(row + h * o.d, p, scale, q);
+        memset(sum, 0, (size_t)o.d * sizeof *sum);
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t j = 0; j <= p; j++) {
+                if (!visible(t, layer, p, j))
+                    continue;
+                row_of(t->keys[j], row);
+                rotate(row + (o.hq + g) * o.d, j, scale, k);
+                double s = 0;
+                for (int64_t i = 0; i < o.d; i++)
+                    s += q[i] * k[i];
+                s *= 0.37;
+                if (pass == 0) {
+                    top = s > top ? s : top;
+                    continue;
+                }
+                total += exp(s - top);
+                for (int64_t i = 0; i < o.d; i++)
+                    sum[i] += exp(s - top) * scale * (double)row[(o.hq + o.hk + g) * o.d + i];
+            }
+        for (int64_t i = 0; i < o.d; i++)
+            if (!(fabs(sum[i] / total - (double)got[h * o.d + i]) <= o.tolerance)) {
+                fprintf(stderr,
+                        "position %lld of %lld, layer %d, head %lld, element %lld: %.8g, expected "
+                        "%.8g\n",
+                        (long long)p, (long long)t->n, layer, (long long)h, (long long)i,
+                        (double)got[h * o.d + i], sum[i] / total);
+                exit(1);
+            }
+    }
+    free(row), free(q), free(k), free(sum);
+}
+
+/* ---- operations ---- */
+static tnr_kv_info
+info(void)
+{
+    tnr_kv_info i = {.size = sizeof i};
+    MUST(tnr_kv_describe(cache, &i, &err));
+    return i;
+}
+
+static void
+packed(const char *name, const tnr_value *args, int n)
+{
+    tnr_value ret = tnr_null();
+    const tnr_packed *p = tnr_find_packed(tnr_vm_runtime(vm), name, &err);
+    CHECK(p && n >= p->min_args && (p->max_args < 0 || n <= p->max_args));
+    MUST(p->call(vm, args, n, &ret, &err));
+    tnr_release(&ret);
+}
+
+static text *
+add(void)
+{
+    text *t = &texts[n_texts++];
+    *t = (text){.id = next_id++};
+    tnr_value args[2] = {cache, tnr_int(t->id)};
+    packed("vm.builtin.kv_state_add_sequence", args, 2);
+    if (o.window && draw(3)) {
+        t->window = 5 + draw(40);
+        t->sink = draw(2) ? draw(t->window) : 0;
+        MUST(tnr_kv_set_window(vm, cache, t->id, t->window, t->sink, &err));
+    }
+    counts[0]++;
+    return t;
+}
+
+static void
+drop(text *t)
+{
+    tnr_value args[2] = {cache, tnr_int(t->id)};
+    packed("vm.builtin.kv_state_remove_sequence", args, 2);
+    free(t->keys);
+    *t = texts[--n_texts];
+    counts[1]++;
+}
+
+static void
+fork_text(const text *parent)
+{
+    int64_t at = draw(3) ? draw(parent->n + 1) : -1, n = at < 0 ? parent->n : at;
+    text t = *parent;
+    t.id = next_id++;
+    t.n = n;
+    tnb_status st = tnr_kv_fork_sequence(vm, cache, parent->id, t.id, at, &err);
+    if (st == TNB_UNSUPPORTED && parent->window)
+        return;
+    MUST(st);
+    t.keys = malloc(((size_t)n + 1) * sizeof *t.keys);
+    memcpy(t.keys, parent->keys, (size_t)n * sizeof *t.keys);
+    texts[n_texts++] = t;
+    counts[2]++;
+}
+
+static void
+pop(text *t)
+{
+    int64_t n = draw(t->n + 1);
+    if (n > 20 && draw(2))
+        n = draw(20);
+    tnb_status st = tnr_kv_popn(vm, cache, t->id, n, &err);
+    if (st == TNB_UNSUPPORTED && t->window)
+        return;
+    MUST(st);
+    t->n -= n;
+    counts[3]++;
+}
+
+static void
+clear(void)
+{
+    MUST(tnr_kv_clear(vm, cache, &err));
+    while (n_texts)
+        free(texts[--n_texts].keys);
+    CHECK(info().free_pages == info().n_pages);
+    counts[4]++;
+}
+
+static void
+step(bool decode)
+{
+    int64_t ids[64], lengths[64], rows = 0, width = (o.hq + 2 * o.hk) * o.d;
+    text *of[64];
+    uint32_t n = 0;
+    for (int64_t i = 0, start = draw(n_texts); i < n_texts; i++) {
+        text *t = &texts[(start + i) % n_texts];
+        int64_t most = o.chunk - rows;
+        if (most < 1 || (n && !draw(3)))
+            continue;
+        lengths[n] = decode ? 1 : 1 + draw(draw(2) ? most : most < 4 ? most : 4);
+        ids[n] = t->id;
+        rows += lengths[n];
+        of[n++] = t;
+    }
+    tnr_kv_info before = info();
+    tnb_status st = tnr_kv_begin_forward(vm, cache, ids, lengths, n, &err);
+    if (st == TNB_BOUNDS) { /* full: nothing changed */
+        tnr_kv_info after = info();
+        CHECK(!memcmp(&before, &after, sizeof before) && strstr(err.message, "full"));
+        counts[6]++;
+        drop(&texts[draw(n_texts)]);
+        return;
+    }
+    MUST(st);
+    float *in = malloc((size_t)(rows * width) * sizeof *in), *at = in;
+    for (uint32_t i = 0; i < n; i++) {
+        text *t = of[i];
+        t->keys = realloc(t->keys, (size_t)(t->n + lengths[i]) * sizeof *t->keys);
+        for (int64_t r = 0; r < lengths[i]; r++, at += width) {
+            int64_t p = t->n + r;
+            uint64_t root = mix((uint64_t)(t->window * 1000 + t->sink));
+            t->keys[p] = mix((p ? t->keys[p - 1] : root) + 1 + (uint64_t)!draw(12));
+            row_of(t->keys[p], at);
+        }
+    }
+    int64_t shape[3] = {rows, o.hq + 2 * o.hk, o.d};
+    tnr_value args[2] = {tnr_null(), cache}, out = tnr_null();
+    MUST(tnr_tensor_from(tnr_device_host(tnr_vm_runtime(vm)), in, shape, 3, TNB_F32, &args[0],
+                         &err));
+    MUST(tnr_vm_call(vm, "attend", args, 2, &out, &err));
+    bool keep = draw(10) != 0;
+    if (keep)
+        MUST(tnr_kv_end_forward(vm, cache, &err));
+    else
+        MUST(tnr_kv_cancel_forward(vm, cache, &err));
+    CHECK(out.tag == TNR_TUPLE && out.u.tuple->n == LAYERS);
+    float *got = malloc((size_t)(rows * o.hq * o.d) * sizeof *got);
+    for (int layer = 0; layer < LAYERS; layer++) {
+        int64_t row = 0;
+        MUST(tnr_tensor_read(out.u.tuple->items[layer].u.tensor, got,
+                             (uint64_t)(rows * o.hq * o.d) * sizeof *got, &err));
+        for (uint32_t i = 0; i < n; i++)
+            for (int64_t r = 0; r < lengths[i]; r++, row++) {
+                bool new;
+                int64_t size = o.hq * o.d;
+                float *known = recorded(of[i]->keys[of[i]->n + r] + (uint64_t)layer * 31, &new);
+                if (new) {
+                    memcpy(known, got + row * size, (size_t)size * sizeof *known);
+                    check_row(of[i], of[i]->n + r, layer, got + row * size);
+                } else if (memcmp(known, got + row * size, (size_t)size * sizeof *known) != 0) {
+                    fprintf(stderr,
+                            "position %lld, layer %d: other bits than before for the same text\n",
+                            (long long)(of[i]->n + r), layer);
+                    exit(1);
+                } else {
+                    counts[7]++;
+                }
+            }
+    }
+    for (uint32_t i = 0; keep && i < n; i++)
+        of[i]->n += lengths[i];
+    free(in), free(got);
+    tnr_release(&args[0]);
+    tnr_release(&out);
+    counts[5]++;
+}
+
+/* What the cache holds: keys are rotated, values as they came. */
+static void
+check_pages(const text *t)
+{
+    int64_t to = t->n, from = to ? draw(to) : 0, n = to - from;
+    if (t->window || t->n == 0)
+        return;
+    int64_t shape[4] = {LAYERS, n, o.hk, o.d};
+    tnr_value args[6] = {cache, tnr_int(t->id), tnr_int(from), tnr_int(to), tnr_null(), tnr_null()};
+    MUST(tnr_tensor_new(tnr_vm_device(vm), shape, 4, TNB_F32, &args[4], &err));
+    MUST(tnr_tensor_new(tnr_vm_device(vm), shape, 4, TNB_F32, &args[5], &err));
+    packed("vm.builtin.attention_kv_cache_debug_get_kv", args, 6);
+    size_t count = (size_t)(n * o.hk * o.d);
+    float *v = malloc(LAYERS * count * sizeof *v),
+          *row = malloc((size_t)((o.hq + 2 * o.hk) * o.d) * sizeof *row);
+    MUST(tnr_tensor_read(args[5].u.tensor, v, LAYERS * count * sizeof *v, &err));
+    for (int layer = 0; layer < LAYERS; layer++)
+        for (int64_t p = 0; p < n; p++) {
+            row_of(t->keys[from + p], row);
+            for (int64_t i = 0; i < o.hk * o.d; i++)
+                CHECK(fabs((double)row[(o.hq + o.hk) * o.d + i] * layer_scale[layer] -
+                           (double)v[((layer * n + p) * o.hk) * o.d + i]) < 1e-6);
+        }
+    free(v), free(row);
+    tnr_release(&args[4]);
+    tnr_release(&args[5]);
+}
+
+static void
+check_accounts(void)
+{
+    tnr_kv_info i = info();
+    int64_t tokens = 0, length;
+    for (int64_t t = 0; t < n_texts; t++) {
+        MUST(tnr_kv_length(cache, texts[t].id, &length, &err));
+        CHECK(length == texts[t].n);
+        tokens += length;
+    }
+    CHECK(i.n_sequences == (uint32_t)n_texts && i.n_tokens == tokens && i.page_tokens == PAGE);
+    CHECK(i.free_pages >= 0 && (o.window || (i.n_pages - i.free_pages) * PAGE <=
+                                                tokens + PAGE * (int64_t)i.n_sequences * 2));
+    if (!n_texts)
+        CHECK(i.free_pages == i.n_pages);
+}
+
+static void
+option(const char *arg)
+{
+    static const struct {
+        const char *key;
+        int64_t *to;
+    } ints[] = {{"hq", &o.hq},
+                {"hk", &o.hk},
+                {"d", &o.d},
+                {"rotary", &o.rotary},
+                {"interleaved", &o.interleaved},
+                {"window", &o.window},
+                {"layer_window", &o.layer_window},
+                {"chunk", &o.chunk},
+                {"tokens", &o.tokens},
+                {"sequences", &o.sequences},
+                {"ops", &o.ops},
+                {"seed", &o.seed},
+                {"threads", &o.threads}};
+    const char *is = strchr(arg, '=');
+    for (size_t i = 0; is && i < sizeof ints / sizeof *ints; i++)
+        if (!strncmp(arg, ints[i].key, (size_t)(is - arg)) && !ints[i].key[is - arg]) {
+            *ints[i].to = atoll(is + 1);
+            return;
+        }
+    if (!strncmp(arg, "theta=", 6))
+        o.theta = atof(arg + 6);
+    else if (!strncmp(arg, "tolerance=", 10))
+        o.tolerance = atof(arg + 10);
+    else
+        fail(__LINE__, arg);
+}
+
+int
+main(int argc, char **argv)
+{
+    tnr_session *s;
+    for (int i = 2; i < argc; i++)
+        option(argv[i]);
+    state = (uint64_t)o.seed * 1000003;
+    table = calloc(n_table, sizeof *table);
+    tnr_runtime_options rt = {.threads = (int)o.threads};
+    tnr_session_options opt = {.function = "attend", .options = &rt};
+    MUST(tnr_session_open(argv[1], &opt, &s, &err));
+    vm = tnr_session_vm(s);
+    tnr_value sizes[5];
+    int64_t dims[5] = {o.sequences, o.tokens, o.chunk, PAGE, o.window != 0};
+    for (int i = 0; i < 5; i++)
+        MUST(tnr_shape_new(&dims[i], 1, &sizes[i], &err));
+    MUST(tnr_vm_call(vm, "create_paged_kv_cache", sizes, 5, &cache, &err));
+    for (int i = 0; i < 5; i++)
+        tnr_release(&sizes[i]);
+    for (int64_t i = 0; i < o.ops; i++) {
+        int64_t what = draw(100);
+        if (!n_texts || (what < 10 && n_texts < o.sequences))
+            add();
+        else if (what < 20 && n_texts < o.sequences)
+            fork_text(&texts[draw(n_texts)]);
+        else if (what < 30)
+            pop(&texts[draw(n_texts)]);
+        else if (what < 34)
+            drop(&texts[draw(n_texts)]);
+        else if (what < 35)
+            clear();
+        else if (what < 38)
+            check_pages(&texts[draw(n_texts)]);
+        else
+            step(what < 70);
+        check_accounts();
+    }
+    uint64_t digest = 0;
+    for (uint64_t i = 0; i < n_table; i++)
+        for (int64_t e = 0; table[i].out && e < o.hq * o.d; e++) {
+            uint32_t bits;
+            memcpy(&bits, &table[i].out[e], 4);
+            digest ^= mix(table[i].key * 31 + (uint64_t)e * 1099511628211ULL + bits);
+        }
+    printf("%016llx added %lld removed %lld forked %lld popped %lld cleared %lld steps %lld full "
+           "%lld again %lld rows %llu\n",
+           (unsigned long long)digest, (long long)counts[0], (long long)counts[1],
+           (long long)counts[2], (long long)counts[3], (long long)counts[4], (long long)counts[5],
+           (long long)counts[6], (long long)counts[7], (unsigned long long)n_seen);
+    while (n_texts)
+        drop(&texts[0]);
+    tnr_release(&cache);
+    for (uint64_t i = 0; i < n_table; i++)
+        free(table[i].out);
+    free(table);
+    tnr_session_close(s);
+    return 0;
+}

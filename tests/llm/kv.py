@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paged cache against a reference, by random operations (kv.c): head counts, dimensions, RoPE, windows of sequences and layers, small and
+nearly full caches. Rows of one text have the same bits whatever stands beside them, however the text was cut into steps, and for every
+number of threads."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import BUILD, check, done, path, tenon, write  # noqa: E402
+from kv_module import kv_module  # noqa: E402
+
+CASES = [
+    # name, module, options of kv
+    ("grouped", dict(), dict()),
+    ("one head of keys", dict(hq=4, hk=1, d=32), dict(sequences=3)),
+    ("as many heads of keys", dict(hq=3, hk=3, d=8), dict(tokens=120)),
+    ("part rotated", dict(d=24, rotary=16), dict(chunk=40, theta=10000)),
+    ("neighbours", dict(scaling={"rope_type": "gptj"}, theta=500000), dict(interleaved=1, theta=500000)),
+    ("not rotated", dict(mode=0), dict(rotary=0)),
+    ("odd dimension", dict(d=10, rotary=10), dict()),
+    ("layer with a window", dict(layer_window=7), dict(layer_window=7)),
+    ("windows", dict(), dict(window=1)),
+    ("both windows", dict(layer_window=20), dict(window=1, layer_window=20)),
+    ("full", dict(), dict(tokens=64, sequences=4)),
+]
+CONF = write("windows.ini", "[pass DispatchKVCacheCreation]\nwindows = true\n")
+SEED = int(os.environ.get("KV_SEED", "1"))
+
+
+def run(file, options, **more):
+    words = [f"{k}={v}" for k, v in {**options, **more}.items()]
+    return subprocess.run([os.path.join(BUILD, "tests/llm/kv"), file] + words, capture_output=True, text=True, timeout=300)
+
+
+for i, (name, module, options) in enumerate(CASES):
+    source = write(f"{i}.py", kv_module(**module))
+    file = path(f"{i}.tno")
+    config = ["--config", CONF] if "window" in options else []
+    r = tenon("compile", source, "-t", "cpu", "--profile", "llm", *config, "-o", file)
+    check(r.returncode == 0, f"{name}: compiles", r)
+    sizes = {k: v for k, v in dict(hq=4, hk=2, d=16, rotary=16).items()}
+    sizes.update({k: v for k, v in module.items() if k in sizes})
+    if "rotary" not in module and "rotary" not in options:
+        sizes["rotary"] = sizes["d"]
+    sizes.update(options)
+    digests = set()
+    for threads in (1, 2, 3):
+        r = run(file, sizes, seed=SEED + i, ops=300, threads=threads)
+        check(r.returncode == 0, f"{name}: rows equal the reference with {threads} threads", r)
+        digests.add(r.stdout)
+    check(len(digests) == 1, f"{name}: the number of threads changes no bit: {digests}")
+
+done()
