@@ -68,6 +68,7 @@ tenonrt_HEADERS += \
 	include/tenon/rt/kv.h \
 	include/tenon/rt/loader.h \
 	include/tenon/rt/packed.h \
+	include/tenon/rt/params.h \
 	include/tenon/rt/plugin.h \
 	include/tenon/rt/session.h \
 	include/tenon/rt/tensor.h \

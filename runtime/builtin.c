@@ -569,7 +569,7 @@ tuple_getitem(ARGS)
     if (i < 0 || i >= args[0].u.tuple->n)
         return tnb_fail(err, TNB_BOUNDS, "%s: item %" PRId64 " of a tuple of %" PRIu32, fn, i,
                         args[0].u.tuple->n);
-    *ret = args[0].u.tuple->items[i];
+    TNB_TRY(tnr_tuple_item(args[0].u.tuple, (uint32_t)i, ret, err));
     tnr_retain(*ret);
     return TNB_OK;
 }

@@ -214,6 +214,7 @@ struct tnr_artifact {
     uint32_t n_variants;
     tnr_signature *functions;
     uint32_t n_functions;
+    uint32_t n_weights; /* that lie in files of their own */
 };
 /* TNB_IO where the file that is mapped was written or shortened since it was opened. */
 TNB_MUST_CHECK tnb_status
@@ -227,6 +228,14 @@ tnr_find_loader(tnr_runtime *rt, const char *name, tnb_err *err);
 /* What the variant says of a function that a library runs; NULL: nothing. */
 const tnr_external *
 tnr_variant_external(const tnr_variant *v, const char *symbol);
+
+/* ---- lazy tuples ---- */
+/* `item` makes an item that is null, and stores its tag last; `check` tells whether all that items are made from is as it
+ * was. */
+typedef struct tnr_lazy {
+    tnb_status (*item)(tnr_tuple *t, uint32_t i, tnb_err *err);
+    tnb_status (*check)(tnr_tuple *t, tnb_err *err);
+} tnr_lazy;
 
 /* ---- closures ---- */
 struct tnr_closure {

@@ -17,6 +17,7 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/launch.c \
 	runtime/machine.c \
 	runtime/metadata.c \
+	runtime/params.c \
 	runtime/pick.c \
 	runtime/queue.c \
 	runtime/refusal.c \

@@ -460,6 +460,12 @@ take_argument(tnr_vm *vm, tnr_value v, int depth, uint32_t *items, bool *uploads
         *out = v;
         return TNB_OK;
     }
+    if (v.u.tuple->lazy) { /* its items are made for the device */
+        TNB_TRY(v.u.tuple->lazy->check(v.u.tuple, err));
+        tnr_retain(v);
+        *out = v;
+        return TNB_OK;
+    }
     if (depth > DEEPEST_ARGUMENT)
         return tnb_fail(err, TNB_BOUNDS, "tuples nest deeper than %d", DEEPEST_ARGUMENT);
     if (v.u.tuple->n > MOST_ITEMS - *items)

@@ -246,6 +246,18 @@ read_variants(tnr_artifact *a, json_t *root, tnb_err *err)
     return TNB_OK;
 }
 
+/* What stands there of them is read when they are opened (params.c). */
+static tnb_status
+count_weights(tnr_artifact *a, json_t *root, tnb_err *err)
+{
+    json_t *params = json_object_get(json_object_get(root, "attrs"), "params");
+    size_t n = json_array_size(json_object_get(params, "list"));
+    if (params && (n == 0 || n > TNB_TNO_MAX_VALUES))
+        return missing(err, "params", "list", "a list of weights");
+    a->n_weights = (uint32_t)n;
+    return TNB_OK;
+}
+
 tnb_status
 tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err *err)
 {
@@ -263,6 +275,8 @@ tnr_artifact_read_metadata(tnr_artifact *a, const char *json, size_t n, tnb_err 
         st = read_functions(a, root, err);
     if (st == TNB_OK)
         st = read_variants(a, root, err);
+    if (st == TNB_OK)
+        st = count_weights(a, root, err);
     if (st == TNB_OK && tnb_arena_failed(a->arena))
         st = tnb_fail(err, TNB_NO_MEMORY, "no memory for the metadata");
     json_decref(root);

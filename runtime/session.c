@@ -7,6 +7,7 @@
 #include "internal.h"
 #include "tenon/base/conf.h"
 #include "tenon/base/diag.h"
+#include "tenon/rt/params.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/session.h"
 
@@ -35,6 +36,8 @@ struct tnr_session {
     const tnr_signature *signature;
     tnr_value *args; /* by parameter */
     bool *given;
+    tnr_value weights; /* from files of their own; null until used */
+    char *weights_path;
     struct started call;
 };
 
@@ -92,6 +95,8 @@ make_machine(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
             tnb_hint(err, "one that it has is '%s'", first->name);
         return TNB_NOT_FOUND;
     }
+    if (opt->weights && !(s->weights_path = strdup(opt->weights)))
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a session");
     uint32_t n = s->signature->n_params;
     s->args = calloc(n + 1u, sizeof *s->args);
     s->given = calloc(n + 1u, sizeof *s->given);
@@ -161,6 +166,8 @@ tnr_session_close(tnr_session *s)
         return;
     if (s->call.is)
         (void)pthread_join(s->call.thread, NULL);
+    tnr_release(&s->weights);
+    free(s->weights_path);
     tnr_vm_free(s->vm);
     tnr_artifact_close(s->artifact);
     tnr_runtime_free(s->own);
@@ -347,6 +354,18 @@ bind_input(tnr_session *s, const tnr_io *io, const tnr_binding *b, tnr_value *ou
     return st;
 }
 
+/* The weights that lie in files, where the function takes them behind its inputs. */
+static tnb_status
+bind_weights(tnr_session *s, tnr_value *out, tnb_err *err)
+{
+    tnr_params_options opt = {.path = s->weights_path};
+    if (s->weights.tag == TNR_NULL)
+        TNB_TRY(tnr_params_open(s->vm, &opt, &s->weights, err));
+    tnr_retain(s->weights);
+    *out = s->weights;
+    return TNB_OK;
+}
+
 static tnb_status
 bind_inputs(tnr_session *s, const tnr_binding *inputs, uint32_t n, tnb_err *err)
 {
@@ -360,9 +379,13 @@ bind_inputs(tnr_session *s, const tnr_binding *inputs, uint32_t n, tnb_err *err)
         s->given[at] = true;
         TNB_TRY(bind_input(s, &sig->params[at], &inputs[i], &s->args[at], err));
     }
-    for (uint32_t i = 0; i < sig->n_params; i++)
-        if (!s->given[i])
+    for (uint32_t i = 0; i < sig->n_params; i++) {
+        bool weights = i >= sig->n_inputs && strcmp(sig->params[i].kind, "tuple") == 0;
+        if (!s->given[i] && weights && tnr_params_count(s->artifact))
+            TNB_TRY(bind_weights(s, &s->args[i], err));
+        else if (!s->given[i])
             return tnb_fail(err, TNB_INVALID, "input '%s' is not given", sig->params[i].name);
+    }
     return TNB_OK;
 }
 

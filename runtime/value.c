@@ -182,6 +182,19 @@ tnr_string_new(const char *s, size_t n, tnr_value *out, tnb_err *err)
 }
 
 tnb_status
+tnr_tuple_item(tnr_tuple *t, uint32_t i, tnr_value *out, tnb_err *err)
+{
+    NEED(t, err);
+    NEED(out, err);
+    if (i >= t->n)
+        return tnb_fail(err, TNB_BOUNDS, "item %" PRIu32 " of a tuple of %" PRIu32, i, t->n);
+    if (t->lazy && __atomic_load_n(&t->items[i].tag, __ATOMIC_ACQUIRE) == TNR_NULL)
+        TNB_TRY(t->lazy->item(t, i, err));
+    *out = t->items[i];
+    return TNB_OK;
+}
+
+tnb_status
 tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err)
 {
     NEED(out, err);
@@ -198,6 +211,7 @@ tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err)
     t->object = (tnr_object){.refs = 1, .nests = 1, .destroy = free_tuple};
     t->n = n;
     t->reserved = 0;
+    t->lazy = NULL;
     for (uint32_t i = 0; i < n; i++) {
         t->items[i] = items ? items[i] : tnr_null();
         tnr_retain(t->items[i]);

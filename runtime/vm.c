@@ -406,11 +406,10 @@ get_item(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     tnr_value t = vm->values[top(vm)->values + in->b];
     if (t.tag != TNR_TUPLE)
         return tnr_vm_wrong(t, "a tuple", err);
-    if (in->c >= t.u.tuple->n)
-        return tnb_fail(err, TNB_BOUNDS, "item %" PRIu32 " of a tuple of %" PRIu32, in->c,
-                        t.u.tuple->n);
-    tnr_retain(t.u.tuple->items[in->c]);
-    set(vm, in->a, t.u.tuple->items[in->c]);
+    tnr_value v;
+    TNB_TRY(tnr_tuple_item(t.u.tuple, in->c, &v, err));
+    tnr_retain(v);
+    set(vm, in->a, v);
     return TNB_OK;
 }
 

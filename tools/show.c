@@ -291,6 +291,27 @@ print_declared(tnt_session *s, const char *path)
     tnb_diags_clear(tn_diags(s->ctx)); /* said already */
 }
 
+/* `in` and `out`: the model's names for its inputs and outputs; NULL: those of the parameters. */
+static void
+print_function(tnt_session *s, const tn_function *f, const tn_node *in, const tn_node *out)
+{
+    int64_t n_in = tn_dict_int(f->attrs, "num_input", f->params.n);
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        const tn_expr *p = f->params.at[i];
+        const tn_ty_tuple *weights = tn_as_ty_tuple(p->type);
+        if ((int64_t)i < n_in && in)
+            print_io(s, "input ", in, i, p->type);
+        else if ((int64_t)i < n_in)
+            printf("  input  %-28s %s\n", tn_var_name(p), tn_text(s->ctx, p->type));
+        else if (weights && !in)
+            printf("  weight %-28s a tuple of %u\n", tn_var_name(p), weights->fields.n);
+    }
+    const tn_ty_tuple *t = tn_as_ty_tuple(f->ret);
+    for (uint32_t i = 0; i < (t ? t->fields.n : 1); i++)
+        print_io(s, "output", out, i, t ? t->fields.at[i] : f->ret);
+    count_ops(s, f);
+}
+
 static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
@@ -302,20 +323,17 @@ show_model(tnt_session *s, const tnt_args *a, const char *path)
         return tnt_failure();
     }
     const tn_function *f = tn_as_function(tn_module_get(m.module, "main"));
-    if (!f) {
-        fprintf(stderr, "tenon: %s has no function 'main'\n", path);
-        return TNT_FAILED;
-    }
-    const tn_node *in = tn_dict_get(m.module->attrs, "input_names"),
-                  *out = tn_dict_get(m.module->attrs, "output_names");
     printf("%s: %u functions\n", path, m.module->names.n);
-    int64_t n_in = tn_dict_int(f->attrs, "num_input", f->params.n);
-    for (uint32_t i = 0; i < f->params.n && (int64_t)i < n_in; i++)
-        print_io(s, "input ", in, i, f->params.at[i]->type);
-    const tn_ty_tuple *t = tn_as_ty_tuple(f->ret);
-    for (uint32_t i = 0; i < (t ? t->fields.n : 1); i++)
-        print_io(s, "output", out, i, t ? t->fields.at[i] : f->ret);
-    count_ops(s, f);
+    if (f)
+        print_function(s, f, tn_dict_get(m.module->attrs, "input_names"),
+                       tn_dict_get(m.module->attrs, "output_names"));
+    for (uint32_t i = 0; i < m.module->names.n && !f; i++) {
+        const tn_function *entry = tn_as_function(m.module->funcs.at[i]);
+        if (!entry || !tn_func_attr(&entry->base, "global_symbol"))
+            continue;
+        printf("function %s:\n", tn_module_name(m.module, i));
+        print_function(s, entry, NULL, NULL);
+    }
     return TNT_OK;
 }
 

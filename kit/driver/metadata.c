@@ -226,7 +226,7 @@ static const tn_node *
 attributes(tn_ctx *ctx, const tn_module *original, const tn_module *finalized)
 {
     static const char *const kept[] = {"input_names", "output_names", "metadata", "model_name",
-                                       "producer"};
+                                       "producer",    "model",        "params"};
     const tn_node *d = tn_dict_of(ctx, NULL, NULL, 0);
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
         const tn_node *v = tn_dict_get(finalized->attrs, kept[i]);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GGUF files: what they hold is read; what is damaged is refused with the place. */
-#include "tenon/base/gguf.h"
 #include "tests/base/scratch.h"
+
+#include "tenon/base/gguf.h"
 
 /* ---- writing files, right and wrong ones ---- */
 

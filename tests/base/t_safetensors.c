@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Safetensors: files and folders are read; what is damaged is refused with the place. */
-#include "tenon/base/safetensors.h"
 #include "tests/base/scratch.h"
+
+#include "tenon/base/safetensors.h"
 
 static void
 make(tnb_buf *b, const char *header, size_t data)

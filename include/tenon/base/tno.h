@@ -11,6 +11,9 @@
  *              "variants": [{"name", "target", "device", "format", "features": [...], "packed": [...],
  *              optional "fallback": {"device", "format", "features"}}], "attrs": {...}}.
  *              Extents are integers, or texts where they are symbolic. `variants` is in the order of the sections' numbers.
+ *              Of a model with weights in files of their own attrs has "params": {"files": [{"path", "bytes", "header", "hash"}],
+ *              "list": [{"name", "dtype", "shape", "file", "offset", "bytes"}]}: the parameter packed_params is a tuple of these, in
+ *              order; "hash" is of the file's first "header" bytes. attrs "model" describes a language model (docs/llm.md).
  *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
  *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
  *   fallback   per variant, optional: the code of kernels for the device that runs what the variant's own does not take.

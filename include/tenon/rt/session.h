@@ -42,6 +42,8 @@ typedef struct tnr_session_options {
         drivers; /* device halves that are linked in (TNB_PLUGIN_SYMBOL(cpu_rt, tnr_plugin)), added to
                                                      an own runtime: no setting is then read and no plugin looked for */
     uint32_t n_drivers;
+    const char *
+        weights; /* where the files of weights are that the artifact names, as tnr_params_options.path; NULL: as recorded */
 } tnr_session_options;
 
 /* opt may be NULL. Errors as of tnr_artifact_open, tnr_artifact_pick and tnr_vm_new; TNB_NOT_FOUND: no such function. The session is
@@ -83,7 +85,8 @@ typedef struct tnr_binding {
                          of its dtype and shape are written there. NULL: none */
 } tnr_binding;
 
-/* Calls the function. Every input is given once, outputs that are not given are dropped. Returns when the outputs are written.
+/* Calls the function. Every input is given once (weights that lie in files of their own are opened by the first call: errors as of
+ * tnr_params_open), outputs that are not given are dropped. Returns when the outputs are written.
  * TNB_NOT_FOUND: no input or output of a name; TNB_INVALID: an input is missing or given twice, or a call is under way; TNB_SHAPE: bytes
  * that are not those of the shape, too little room for an output (its binding says how much), a DLPack tensor of another shape, more than
  * TNR_BINDING_DIMS dimensions; TNB_TYPE: a DLPack tensor of another dtype; TNB_UNSUPPORTED: one that is not compact or not of the host; an

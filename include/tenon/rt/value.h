@@ -84,6 +84,8 @@ typedef struct tnr_tuple {
     tnr_object object;
     uint32_t n;
     uint32_t reserved;
+    const struct tnr_lazy *
+        lazy; /* NULL: all items are there; else one is null until tnr_tuple_item is asked for it */
     tnr_value items[]; /* owned */
 } tnr_tuple;
 
@@ -117,6 +119,11 @@ tnr_string_new(const char *s, size_t n, tnr_value *out, tnb_err *err);
 /* Items are retained. items NULL: all null, to be filled before the tuple is shared. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_tuple_new(const tnr_value *items, uint32_t n, tnr_value *out, tnb_err *err);
+
+/* Item `i`, which a lazy tuple makes then (tenon/rt/params.h). Borrowed from the tuple. TNB_BOUNDS: there is no such item;
+ * else why it cannot be made. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_tuple_item(tnr_tuple *t, uint32_t i, tnr_value *out, tnb_err *err);
 
 /* "tensor", "shape" ..., "unknown value"; for messages. Never NULL. */
 TNB_EXPORT const char *

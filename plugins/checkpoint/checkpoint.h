@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to the plugin: a checkpoint as its reader hands it to the builder of the module.
+ *
+ * A reader (gguf.c, huggingface.c, llama2c.c) fills a checkpoint_model: what the architecture's numbers are, and where each
+ * tensor lies, under GGUF's name ("blk.0.attn_q.weight"). weights.c makes the list of parameters, module.c and layers.c
+ * the functions.
+ */
+#ifndef TENON_PLUGINS_CHECKPOINT_H
+#define TENON_PLUGINS_CHECKPOINT_H
+
+#include "tenon/core/builder.h"
+#include "tenon/kit/importer.h"
+
+enum { CHECKPOINT_DIMS = 4, CHECKPOINT_LAYERS = 1 << 16, CHECKPOINT_EXTENT = 1 << 28 };
+
+/* What a tensor's type in the file is. */
+typedef struct checkpoint_tensor {
+    const char *name; /* GGUF's */
+    const char *own;  /* the file's, for messages */
+    tnb_dtype dtype;  /* void: blocks */
+    uint32_t blocks;  /* of which type of GGUF's */
+    int32_t ndim;
+    int64_t shape[CHECKPOINT_DIMS]; /* in elements */
+    bool turned;                    /* [in, out], where others are [out, in] */
+    uint32_t file;                  /* index among the model's files */
+    uint64_t offset, bytes;
+    int64_t param; /* its place among the parameters; -1: none */
+} checkpoint_tensor;
+
+typedef struct checkpoint_file {
+    const char *path; /* absolute */
+    uint64_t bytes;
+    const void *data; /* mapped until the import ends */
+    uint64_t header;  /* bytes that say what the file holds */
+} checkpoint_file;
+
+/* Properties of an architecture that its metadata do not tell. */
+enum {
+    CHECKPOINT_LAYER_NORM = 1,     /* mean and bias too; else root mean square */
+    CHECKPOINT_GELU = 2,           /* the tanh form; else silu */
+    CHECKPOINT_PLAIN_MLP = 4,      /* up, activation, down; else gate and up */
+    CHECKPOINT_SCALED_EMBED = 8,   /* embeddings times sqrt(hidden) */
+    CHECKPOINT_POSITIONS = 16,     /* learned positions instead of RoPE */
+    CHECKPOINT_INTERLEAVED = 32,   /* RoPE turns neighbours, not halves */
+    CHECKPOINT_NORM_PLUS_ONE = 64, /* scales of norms are stored less one */
+};
+
+typedef struct checkpoint_architecture {
+    const char *gguf;        /* general.architecture; NULL: not in GGUF */
+    const char *huggingface; /* model_type; NULL: not there */
+    uint32_t flags;          /* of both */
+    uint32_t gguf_flags, huggingface_flags;
+} checkpoint_architecture;
+
+typedef struct checkpoint_model {
+    tn_ctx *ctx;
+    const char *path; /* as the user named it */
+    const checkpoint_architecture *architecture;
+    const char *name; /* the model's own; NULL */
+    uint32_t flags;
+    int64_t layers, hidden, heads, kv_heads, head_dim, intermediate, vocabulary, context;
+    int64_t window;     /* of sliding attention; 0: none */
+    int64_t rotary_dim; /* leading elements of a head that RoPE turns */
+    double epsilon, rope_theta, rope_scale, attention_scale, logit_softcap;
+    const char *rope_scaling; /* JSON, upstream's keys; "{}" */
+    int64_t bos;              /* -1: none */
+    TNB_VEC(int64_t) stop;    /* ids that end a text */
+    const char *tokenizer_format, *tokenizer_path;
+    TNB_VEC(checkpoint_file) files;
+    TNB_VEC(checkpoint_tensor *) tensors;
+    tnb_strmap by_name;
+    /* made by weights.c */
+    TNB_VEC(checkpoint_tensor *) params;
+    const tn_type *packed; /* the type of packed_params */
+} checkpoint_model;
+
+/* Records an error at the checkpoint; tensor (may be NULL) is named as the place. Returns false. */
+bool
+checkpoint_fail(checkpoint_model *m, const char *tensor, tnb_status status, const char *fmt, ...)
+    TNB_PRINTF(4, 5);
+/* The row of an architecture's name in GGUF or in Hugging Face's config.json; NULL after recording an error that lists
+ * those that there are. */
+const checkpoint_architecture *
+checkpoint_find_architecture(checkpoint_model *m, const char *name, bool huggingface);
+/* Checks the numbers against one another and fills in those that follow from others. */
+bool
+checkpoint_check_numbers(checkpoint_model *m);
+
+void
+checkpoint_add_tensor(checkpoint_model *m, const checkpoint_tensor *t);
+/* "blk.LAYER.NAME.SUFFIX", or "NAME.SUFFIX" where the layer is below 0. NULL: none. */
+checkpoint_tensor *
+checkpoint_find(checkpoint_model *m, int64_t layer, const char *name, const char *suffix);
+/* The list of parameters: every tensor that the model uses, with its shape checked. False after errors. */
+bool
+checkpoint_collect(checkpoint_model *m);
+/* The module attributes `model` and `params` (tenon/base/tno.h). */
+const tn_node *
+checkpoint_attributes(checkpoint_model *m);
+
+/* A function under construction. */
+typedef struct checkpoint_function {
+    checkpoint_model *m;
+    tn_ctx *ctx;
+    tn_builder *b;
+    const tn_expr *packed, *cache;
+    const tn_expr *batch, *length; /* extents of the activations */
+    const tn_expr **weights;       /* by parameter; NULL: not fetched yet */
+} checkpoint_function;
+
+/* Tokens to embeddings, [n] to [n, hidden]. */
+const tn_expr *
+checkpoint_embed(checkpoint_function *f, const tn_expr *ids);
+/* Embeddings through all layers, [batch, length, hidden]. */
+const tn_expr *
+checkpoint_layers(checkpoint_function *f, const tn_expr *x);
+/* The last norm and the product with the vocabulary: [batch, n, hidden] to float32 [batch, n, vocabulary]. */
+const tn_expr *
+checkpoint_logits(checkpoint_function *f, const tn_expr *x);
+/* NULL after recording errors. */
+const tn_module *
+checkpoint_build(checkpoint_model *m);
+
+tnb_status
+checkpoint_import_gguf(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
+                       tnk_model *out);
+
+/* For the readers: makes the module of a model whose numbers and tensors are there. */
+tnb_status
+checkpoint_finish(checkpoint_model *m, const tnk_import_options *opt, tnk_model *out);
+void
+checkpoint_start(checkpoint_model *m, tn_ctx *ctx, const char *path);
+/* An absolute path, links as they are. */
+const char *
+checkpoint_absolute(tn_ctx *ctx, const char *path);
+
+#endif

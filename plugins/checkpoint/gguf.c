@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GGUF checkpoints: the architecture's numbers stand in the metadata under its name, tensors have the names that this plugin
+ * uses. */
+#include "checkpoint.h"
+
+#include <inttypes.h>
+#include "tenon/base/gguf.h"
+
+typedef struct reading {
+    checkpoint_model *m;
+    const tnb_gguf *g;
+    const char *prefix; /* "llama" */
+    bool failed;
+} reading;
+
+static const tnb_gguf_value *
+find(const reading *r, const char *key)
+{
+    return tnb_gguf_find(r->g, tn_strf(r->m->ctx, "%s.%s", r->prefix, key));
+}
+
+/* Where the file has no such entry: `otherwise`, or an error where that is below 0. */
+static int64_t
+number(reading *r, const char *key, int64_t otherwise)
+{
+    int64_t n = otherwise;
+    const tnb_gguf_value *v = find(r, key);
+    if (r->failed || (!v && otherwise >= 0))
+        return n;
+    if (!v) {
+        r->failed = true;
+        checkpoint_fail(r->m, NULL, TNB_FORMAT, "the metadata have no '%s.%s'", r->prefix, key);
+    } else if (v->array) {
+        r->failed = true;
+        checkpoint_fail(r->m, NULL, TNB_UNSUPPORTED,
+                        "metadata '%s' has a number for each layer, which is not supported",
+                        v->key);
+    } else if (!tnb_gguf_int(v, 0, &n) || n < 0) {
+        r->failed = true;
+        checkpoint_fail(r->m, NULL, TNB_FORMAT, "metadata '%s' is no count", v->key);
+    }
+    return n;
+}
+
+static double
+real(reading *r, const char *key, double otherwise)
+{
+    double x = otherwise;
+    const tnb_gguf_value *v = find(r, key);
+    if (v && !r->failed && !tnb_gguf_float(v, 0, &x)) {
+        r->failed = true;
+        checkpoint_fail(r->m, NULL, TNB_FORMAT, "metadata '%s' is no number", v->key);
+    }
+    return x;
+}
+
+/* NULL: there is none. */
+static const char *
+text(const reading *r, const char *key)
+{
+    const char *s;
+    size_t n;
+    return tnb_gguf_text(tnb_gguf_find(r->g, key), 0, &s, &n) ? tn_strn(r->m->ctx, s, n) : NULL;
+}
+
+static void
+read_numbers(reading *r)
+{
+    checkpoint_model *m = r->m;
+    const tnb_gguf_value *tokens = tnb_gguf_find(r->g, "tokenizer.ggml.tokens");
+    const tnb_gguf_tensor *embed = tnb_gguf_find_tensor(r->g, "token_embd.weight");
+    m->layers = number(r, "block_count", -1);
+    m->hidden = number(r, "embedding_length", -1);
+    m->heads = number(r, "attention.head_count", -1);
+    m->kv_heads = number(r, "attention.head_count_kv", 0);
+    m->head_dim = number(r, "attention.key_length", 0);
+    m->intermediate = number(r, "feed_forward_length", -1);
+    m->context = number(r, "context_length", -1);
+    m->rotary_dim = number(r, "rope.dimension_count", 0);
+    m->window = number(r, "attention.sliding_window", 0);
+    /* the table of embeddings may be padded beyond the tokenizer's texts */
+    m->vocabulary = embed && embed->ndim == 2 ? embed->shape[0]
+                    : tokens                  ? (int64_t)tokens->n
+                                              : number(r, "vocab_size", 0);
+    m->epsilon = real(r,
+                      m->flags & CHECKPOINT_LAYER_NORM ? "attention.layer_norm_epsilon"
+                                                       : "attention.layer_norm_rms_epsilon",
+                      1e-5);
+    m->rope_theta = real(r, "rope.freq_base", 10000);
+    m->logit_softcap = real(r, "final_logit_softcapping", 0);
+    if (number(r, "attention.value_length", m->head_dim) != m->head_dim && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(m, NULL, TNB_UNSUPPORTED,
+                        "keys and values of different sizes are not supported");
+    }
+}
+
+/* RoPE's scaling: none, by a factor, or what this file does not support. */
+static void
+read_scaling(reading *r)
+{
+    checkpoint_model *m = r->m;
+    const char *kind = text(r, tn_strf(m->ctx, "%s.rope.scaling.type", r->prefix));
+    double factor = real(r, "rope.scaling.factor", 0);
+    m->rope_scale = 1;
+    if (tnb_gguf_find_tensor(r->g, "rope_freqs.weight") && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(m, "rope_freqs.weight", TNB_UNSUPPORTED,
+                        "RoPE with a factor for each frequency is not supported yet");
+    } else if ((!kind || strcmp(kind, "linear") == 0) && factor > 0) {
+        m->rope_scale = 1 / factor;
+    } else if (kind && strcmp(kind, "none") != 0 && strcmp(kind, "linear") != 0 && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(m, NULL, TNB_UNSUPPORTED,
+                        "RoPE scaling of type '%.32s' is not supported yet", kind);
+    }
+}
+
+static void
+add_stop(checkpoint_model *m, const tnb_gguf *g, const char *key)
+{
+    int64_t id;
+    if (!tnb_gguf_int(tnb_gguf_find(g, key), 0, &id) || id < 0 || id >= m->vocabulary)
+        return;
+    for (uint32_t i = 0; i < m->stop.n; i++)
+        if (m->stop.at[i] == id)
+            return;
+    TNB_PUSH(tn_arena(m->ctx), m->stop, id);
+}
+
+static void
+read_tokens(reading *r)
+{
+    static const char *const stops[] = {"tokenizer.ggml.eos_token_id",
+                                        "tokenizer.ggml.eot_token_id",
+                                        "tokenizer.ggml.eom_token_id"};
+    checkpoint_model *m = r->m;
+    if (!tnb_gguf_int(tnb_gguf_find(r->g, "tokenizer.ggml.bos_token_id"), 0, &m->bos) ||
+        m->bos < 0 || m->bos >= m->vocabulary)
+        m->bos = -1;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        add_stop(m, r->g, stops[i]);
+    m->tokenizer_format = "gguf";
+    m->tokenizer_path = m->files.at[0].path;
+    m->name = text(r, "general.name");
+}
+
+static void
+add_tensors(reading *r)
+{
+    const tnb_gguf_tensor *t;
+    for (uint32_t i = 0; (t = tnb_gguf_tensor_at(r->g, i)); i++) {
+        checkpoint_tensor own = {.name = tn_str(r->m->ctx, t->name),
+                                 .dtype = tnb_gguf_type_of(t->type).dtype,
+                                 .blocks = t->type,
+                                 .ndim = t->ndim,
+                                 .offset = t->offset,
+                                 .bytes = t->bytes};
+        own.own = own.name;
+        memcpy(own.shape, t->shape, sizeof t->shape);
+        checkpoint_add_tensor(r->m, &own);
+    }
+}
+
+static bool
+read_model(reading *r)
+{
+    checkpoint_model *m = r->m;
+    checkpoint_file file = {.path = checkpoint_absolute(m->ctx, m->path),
+                            .header = tnb_gguf_data_offset(r->g)};
+    file.data = tnb_gguf_bytes(r->g, &file.bytes);
+    file.header = file.header < file.bytes ? file.header : file.bytes;
+    TNB_PUSH(tn_arena(m->ctx), m->files, file);
+    r->prefix = text(r, "general.architecture");
+    if (!r->prefix)
+        return checkpoint_fail(m, NULL, TNB_FORMAT, "the metadata have no 'general.architecture'");
+    m->architecture = checkpoint_find_architecture(m, r->prefix, false);
+    if (!m->architecture)
+        return false;
+    read_numbers(r);
+    read_scaling(r);
+    if (r->failed)
+        return false;
+    read_tokens(r);
+    add_tensors(r);
+    return true;
+}
+
+tnb_status
+checkpoint_import_gguf(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
+                       tnk_model *out)
+{
+    (void)self;
+    tnb_err err;
+    tnb_gguf *g;
+    checkpoint_model m;
+    checkpoint_start(&m, ctx, path);
+    tnb_status st = tnb_gguf_open(path, &g, &err);
+    if (st != TNB_OK) {
+        /* the message begins with the file's name already */
+        tnb_report(tn_diags(ctx), TNB_ERROR, st, (tnb_place){0}, "%s", err.message);
+        if (err.hint[0])
+            tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
+        return st;
+    }
+    reading r = {.m = &m, .g = g};
+    st = read_model(&r) ? checkpoint_finish(&m, opt, out) : TNB_INVALID;
+    tnb_gguf_close(g);
+    return st;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The plugin `checkpoint`: importers of language models, and what their readers share. */
+#include "checkpoint.h"
+
+#include <stdio.h>
+#include <unistd.h>
+#include "tenon/base/file.h"
+
+bool
+checkpoint_fail(checkpoint_model *m, const char *tensor, tnb_status status, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    tnb_reportv(tn_diags(m->ctx), TNB_ERROR, status,
+                (tnb_place){.file = m->path,
+                            .node = tensor ? tn_strf(m->ctx, "tensor '%.200s'", tensor) : NULL},
+                fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+void
+checkpoint_start(checkpoint_model *m, tn_ctx *ctx, const char *path)
+{
+    *m = (checkpoint_model){.ctx = ctx, .path = tn_str(ctx, path), .bos = -1, .rope_scale = 1};
+    tnb_strmap_init(&m->by_name, tn_arena(ctx));
+}
+
+const char *
+checkpoint_absolute(tn_ctx *ctx, const char *path)
+{
+    char here[4096];
+    if (path[0] == '/' || !getcwd(here, sizeof here))
+        return tn_str(ctx, path);
+    return tn_str(ctx, tnb_path_join(tn_arena(ctx), here, path));
+}
+
+/* Extents and values that the user gives are for models with inputs of their own choice. */
+static bool
+takes_options(checkpoint_model *m, const tnk_import_options *opt)
+{
+    const tn_dict *dims = tn_as_dict(opt ? opt->dims : NULL),
+                  *inputs = tn_as_dict(opt ? opt->inputs : NULL);
+    if ((dims && dims->items.n) || (inputs && inputs->items.n))
+        return checkpoint_fail(m, NULL, TNB_INVALID,
+                               "a checkpoint takes neither --dim nor inputs bound at compile time");
+    return true;
+}
+
+tnb_status
+checkpoint_finish(checkpoint_model *m, const tnk_import_options *opt, tnk_model *out)
+{
+    if (!takes_options(m, opt) || !checkpoint_check_numbers(m) || !checkpoint_collect(m))
+        return TNB_INVALID;
+    out->module = checkpoint_build(m);
+    out->profile = "llm";
+    return out->module ? TNB_OK : TNB_INVALID;
+}
+
+/* ---- the table ---- */
+
+static const char *const gguf_extensions[] = {".gguf", NULL};
+
+static bool
+recognize_gguf(const char *path, const void *head, size_t n)
+{
+    (void)path;
+    return n >= 4 && memcmp(head, "GGUF", 4) == 0;
+}
+
+static const tnk_importer gguf = {
+    .base.size = sizeof gguf,
+    .base.name = "gguf",
+    .base.doc = "language models in GGUF files",
+    .extensions = gguf_extensions,
+    .recognize = recognize_gguf,
+    .import = checkpoint_import_gguf,
+};
+static const tnk_importer *const importers[] = {&gguf};
+
+TN_PLUGIN(checkpoint, "0.1.0", "Apache-2.0", "importers of language models' checkpoints",
+          .importers = importers, .n_importers = sizeof importers / sizeof *importers);
