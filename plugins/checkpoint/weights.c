@@ -7,6 +7,7 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include "tenon/base/gguf.h"
 #include "tenon/base/hash.h"
 
