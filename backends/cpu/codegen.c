@@ -39,6 +39,7 @@ static const char *const base_flags[] = {
     "-fno-stack-protector",
     "-fno-asynchronous-unwind-tables",
     "-ffile-prefix-map=.=kernels",
+    "-Wno-psabi", /* vectors are passed within a file only */
     /* each of these would compute something else than was meant */
     "-Werror=implicit-function-declaration",
     "-Werror=incompatible-pointer-types",
@@ -190,6 +191,9 @@ write_unit(work *w, uint32_t i, tnb_buf *b)
     tnb_buf_puts(b, "\n");
 }
 
+/* Each group has the helpers of all kernels. */
+static const char expected[] = "#pragma GCC diagnostic ignored \"-Wunused-function\"\n";
+
 static void
 write_groups(work *w)
 {
@@ -204,6 +208,7 @@ write_groups(work *w)
     w->sources = TNB_NEW_N(a, const char *, w->n_groups);
     for (uint32_t g = 0; g < w->n_groups; g++) {
         tnb_buf b = {0};
+        tnb_buf_puts(&b, expected);
         tnb_buf_puts(&b, w->prologue);
         for (uint32_t i = 0; i < w->n; i++)
             if (w->units[i].same_as == i && w->units[i].group == g)

@@ -206,8 +206,8 @@ divisor(writer *w, const tnb_vm_insn *in)
         in->op != TNB_VM_FLOORMOD && in->op != TNB_VM_DIVU && in->op != TNB_VM_MODU)
         return;
     if (w->marked)
-        put(w, "if (r->dry && !s[%u]) s[%u] = 1; ", in->c, in->c);
-    put(w, "if (!s[%u]) TENON_DO(%u, TENON_INVALID); ", in->c, here(w));
+        put(w, "if (r->dry && !s[%u]) { s[%u] = 1; } ", in->c, in->c);
+    put(w, "if (!s[%u]) { TENON_DO(%u, TENON_INVALID); } ", in->c, here(w));
 }
 
 static void
@@ -349,7 +349,7 @@ jump_if(writer *w, const tnb_vm_insn *in)
 {
     uint32_t to = aot_target(in, w->at);
     if (w->marked && in->op == TNB_VM_JZ && w->f->sites[to] == w->at + 1)
-        put(w, "if (r->dry) tenon_save(r, v, saved%u, %u); else ", w->at, w->t->n_values);
+        put(w, "if (r->dry) { tenon_save(r, v, saved%u, %u); } else ", w->at, w->t->n_values);
     else if (w->marked)
         put(w, "if (!r->dry) ");
     switch (in->op) {
@@ -374,7 +374,7 @@ jump(writer *w, const tnb_vm_insn *in)
         put(w, "goto L%u;", in->a);
         return;
     }
-    put(w, "if (!r->dry) goto L%u; ", in->a);
+    put(w, "if (!r->dry) { goto L%u; } ", in->a);
     (void)restores(w);
 }
 
@@ -383,7 +383,7 @@ give_back(writer *w, const tnb_vm_insn *in)
 {
     put(w, "tenon_set(r, ret, v[%u]); v[%u].tag = TV_NULL; v[%u].block = 0; ", in->a, in->a, in->a);
     if (w->f->sites[w->at + 1]) {
-        put(w, "if (!r->dry) goto done; ");
+        put(w, "if (!r->dry) { goto done; } ");
         (void)restores(w);
     } else {
         put(w, "goto done;");
@@ -401,8 +401,8 @@ tail(writer *w, const tnb_vm_insn *in)
     for (uint32_t i = 0; i < n; i++)
         put(w, "a[%u] = tenon_keep(r, %s); ", i, operand(w, listed(w, in, i)));
     if (w->marked)
-        put(w, "if (r->dry && turns%u > 1) TENON_DO(%u, tenon_grows(v, a, %u)); ", w->at, here(w),
-            n);
+        put(w, "if (r->dry && turns%u > 1) { TENON_DO(%u, tenon_grows(v, a, %u)); } ", w->at,
+            here(w), n);
     put(w, "tenon_drop_all(r, v, %u); memcpy(v, a, %u * sizeof *v); goto L0; } ", w->t->n_values,
         n);
     if (!w->marked)
@@ -415,7 +415,7 @@ static void
 assertion(writer *w, const tnb_vm_insn *in)
 {
     uint32_t place = aot_place(w->g, without_numbers(w, w->g->p.text + in->b));
-    put(w, "if (%s!s[%u]) TENON_DO(%u, TENON_INVALID);", w->marked ? "!r->dry && " : "", in->a,
+    put(w, "if (%s!s[%u]) { TENON_DO(%u, TENON_INVALID); }", w->marked ? "!r->dry && " : "", in->a,
         place);
 }
 
@@ -659,7 +659,7 @@ locals(writer *w)
         if (in->op == TNB_VM_TAIL && w->f->marks[i])
             put(w, "    int turns%u = 0;\n", i);
     }
-    put(w, "    (void)s, (void)t, (void)args;\n");
+    put(w, "    (void)s, (void)t, (void)args, (void)ret;\n");
     for (uint32_t i = 0; i < n; i++)
         put(w, "    v[%u] = tenon_keep(r, &args[%u]);\n", i, i);
 }

@@ -420,7 +420,8 @@ put_messages(const aot_program *g, tnb_buf *b)
         tnb_buf_puts(b, ",\n");
     }
     tnb_buf_puts(b, "    };\n    unsigned i = (unsigned)code >> 8;\n"
-                    "    return texts[i < sizeof texts / sizeof *texts ? i : 0];\n}\n");
+                    "    return i && i < sizeof texts / sizeof *texts ? texts[i] : "
+                    "tenon_status_text(code);\n}\n");
 }
 
 static void

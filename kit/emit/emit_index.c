@@ -15,6 +15,10 @@ static const char c_index[] =
     "                                     __ATOMIC_ACQUIRE))\n"
     "        return;\n"
     "    to->check = r->check, to->index = r->index, to->extent = r->extent;\n}\n"
+    /* of a host that wants only the kernel's status: the kernel's own place does not stay behind it */
+    "struct tk_given {\n    tnb_kernel_env *env;\n    tnb_kernel_refusal *refused;\n};\n"
+    "static inline void\ntk_give_back(const struct tk_given *g)\n{\n"
+    "    g->env->refused = g->refused;\n}\n"
     "static inline __attribute__((always_inline)) int64_t\n"
     "tk_index(int64_t i, int64_t n, int wraps, uint32_t check, tnb_kernel_refusal *r)\n{\n"
     "    int64_t at = wraps ? i + (n & -(int64_t)(i < 0)) : i;\n" /* signs are not predictable */

@@ -58,7 +58,7 @@ encoder(tnk_emitter *e, const format *f)
     tnb_buf_printf(
         b,
         "    if (v.u < 0x%xu) {\n        v.f += m.f;\n        r = v.u - m.u;\n    } else "
-        "{\n        r = (v.u + 0x%xu + (v.u >> %d & 1u) >> %d) - 0x%xu;\n    }\n",
+        "{\n        r = ((v.u + 0x%xu + (v.u >> %d & 1u)) >> %d) - 0x%xu;\n    }\n",
         power_of_two(1 - f->bias), (1u << (drop - 1)) - 1, drop, drop,
         (unsigned)(127 - f->bias) << f->mantissa);
     if (f->fnuz)

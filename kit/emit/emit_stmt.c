@@ -409,6 +409,9 @@ host_table(tnk_emitter *e, bool noalias)
     text(e, "(void)buffers, (void)scalars, (void)tk_threads, (void)tk_thread;\n");
     if (e->n_checks) {
         text(e, "tnb_kernel_refusal tk_bad = {0}, tk_own = {0};\n");
+        text(e, "__attribute__((cleanup(tk_give_back))) const struct tk_given tk_given = "
+                "{env, env->refused};\n");
+        text(e, "(void)tk_given;\n");
         text(e, "if (!env->refused)\n");
         text(e, "    env->refused = &tk_own;\n");
         tnk_emit_declare(e, "tnb_kernel_env *", "env", k->func);

@@ -60,10 +60,12 @@ def read_raw(file):
 
 class Emitted:
     """A model as a static library and the program tests/aot/call.c with it."""
+    models = {}  # of all: their options
 
     def __init__(self, model, name, *options, cc=CC, flags=(), function="main"):
         self.model, self.name, self.function, self.folder = model, name, function, path(name)
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.models.setdefault(model, options)
         self.made = tenon("compile", model, "--emit=static-lib", "--prefix", name, "-o", self.folder, *options)
         self.program = path(name + ".call")
         if self.made.returncode == 0:
@@ -332,6 +334,30 @@ def indices():
 
 
 @case
+def messages():
+    """What went wrong is told without a workspace, too: its size follows from a run that fails in the same way."""
+    x = ("float32", (4,), [0.0] * 4)
+    asserts = Emitted(module("asserts", """    @R.function(pure=False)
+    def main(x: R.Tensor((4,), "float32")):
+        y = R.assert_op(R.const(False), format="it never holds")
+        return x
+"""), "asserts")
+    matches = Emitted(module("matches", """    @R.function
+    def main(x: R.Tensor(ndim=2, dtype="float32")):
+        n = T.int64()
+        y = R.match_cast(x, R.Tensor((n, n), "float32"))
+        return R.exp(y)
+"""), "matches")
+    for skip in (0, 4):  # an input that is copied into the workspace
+        r, got = asserts.call([x], skip)
+        check(got is None and "status 1: it never holds" in r.stderr, f"asserts: the text, inputs {skip} bytes off", r if got is None else None)
+        r, got = matches.call([("float32", (2, 3), [0.0] * 6)], skip)
+        check(got is None and "status 6: a value in function 'main'" in r.stderr, f"matches: the place, inputs {skip} bytes off", r if got is None else None)
+    r, got = matches.call([("float32", (1,) * 8, [0.0])])
+    check(got is None and re.search(r"status 6: \w", r.stderr), "matches: a status without a place has a text", r if got is None else None)
+
+
+@case
 def two_models():
     """In one program, with functions and kernels of the same names."""
     text = """    @R.function
@@ -468,6 +494,56 @@ def models():
             ("silero_vad_op18_ifless", [("float32", (1, 512)), ("int64", ()), ("float32", (2, 1, 128))])):
         drawn_inputs = [(d, s, [16000] if d == "int64" else drawn(d, s, i)) for i, (d, s) in enumerate(inputs)]
         Emitted(os.path.join(MODELS, name, "model.onnx"), name).equal("random inputs", drawn_inputs)
+
+
+def without_warning(model, name, *options):
+    """What --emit=c writes, kernels and all, by both compilers."""
+    folder = path(name)
+    r = tenon("compile", model, "--emit=c", "--prefix", "m", "-o", folder, *options)
+    check(r.returncode == 0, f"--emit=c of {name}", r)
+    sources = [f for f in sorted(os.listdir(folder)) if f.endswith(".c")]
+    for cc in ("gcc", "clang"):
+        if shutil.which(cc) and r.returncode == 0:
+            for f in sources:
+                c = run(cc, "@m.flags", "-Wall", "-Wextra", "-Werror", "-c", f, "-o", os.devnull, cwd=folder)
+                check(c.returncode == 0, f"{name}: {cc} -Wall -Wextra {f}", c)
+
+
+@case
+def warnings():
+    """Nothing that is written brings a warning, of the models of the cases before and of forms that they lack."""
+    without_warning(os.path.join(DIGITS, "digits.onnx"), "w_digits")
+    head = """    @R.function
+    def main(x: R.Tensor(("n",), "float32"), s: R.Shape(["a", "b"])):
+        n = T.int64()
+        a = T.int64()
+        b = T.int64()
+"""
+    extents = "n // (n - 1)", "n % (a - 1)", "T.max(n, 3) * 3000000000", "n * n * a * b", "T.min(n, a) // b"
+    without_warning(module("extents", head + "".join(f"        y{i} = R.zeros(({e},), 'float32')\n" for i, e in enumerate(extents)) +
+                           "        return (" + ", ".join(f"R.exp(y{i})" for i in range(len(extents))) + ", R.shape([n // a, n % b]))\n"), "w_extents")
+    without_warning(module("turns", """    @R.function
+    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+        cls = Module
+        y: R.Tensor((4,), "float32") = cls.main(x)
+        return y
+"""), "w_turns")
+    unary = "exp log tanh sigmoid erf sin cos sqrt rsqrt round floor abs negative".split()
+    for dtype in ("float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        body = "".join(f"        y{i} = R.{op}(x)\n" for i, op in enumerate(unary)) if "8" not in dtype else "        y0 = R.add(x, x)\n"
+        body += "        z = R.astype(x, 'float32')\n        w = R.astype(z, 'int8')\n"
+        values = ", ".join(f"y{i}" for i in range(body.count("        y")))
+        without_warning(module("unary_" + dtype, f"    @R.function\n    def main(x: R.Tensor((37,), '{dtype}')):\n{body}        return ({values}, w)\n"),
+                        "w_unary_" + dtype)
+    for dtype in ("int8", "uint8", "int16", "int32", "int64", "uint64", "bool", "int4"):
+        ops = "logical_and logical_or".split() if dtype == "bool" else "add multiply floor_divide mod maximum".split()
+        body = "".join(f"        y{i} = R.{op}(x, z)\n" for i, op in enumerate(ops))
+        values = ", ".join(f"y{i}" for i in range(len(ops)))
+        without_warning(module("binary_" + dtype, f"    @R.function\n    def main(x: R.Tensor((37,), '{dtype}'), z: R.Tensor((37,), '{dtype}')):\n{body}"
+                               f"        return ({values})\n"), "w_binary_" + dtype)
+    for i, (model, options) in enumerate(Emitted.models.items()):
+        if "aarch64-linux-gnu" not in options:
+            without_warning(model, f"w_{i}_{os.path.basename(os.path.dirname(model))[:20]}", *options)
 
 
 for name, f in cases.items():

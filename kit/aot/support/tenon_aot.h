@@ -3,7 +3,8 @@
  * return. The model's own header declares, for each of its functions F,
  *
  *     extern const tenon_tensor MODEL_F_inputs[], MODEL_F_outputs[];     names, dtypes and shapes
- *     size_t MODEL_F_workspace(const tenon_tensor *inputs);              bytes of memory that a call needs
+ *     size_t MODEL_F_workspace(const tenon_tensor *inputs);              bytes of memory that a call needs; 0: it would fail,
+ *                                                                        and returns why, without a workspace too
  *     int MODEL_F(const tenon_tensor *inputs, tenon_tensor *outputs, void *workspace, size_t bytes);
  *     const char *MODEL_message(int code);                               what a code that is not 0 means
  *

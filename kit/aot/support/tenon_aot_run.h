@@ -1079,6 +1079,28 @@ tenon_create_view(TENON_PACKED)
 
 /* ---- entries ---- */
 
+/* What a status means that has no place. */
+static TENON_UNUSED const char *
+tenon_status_text(int status)
+{
+    switch (status) {
+    case TENON_INVALID:
+        return "an input or output is missing";
+    case TENON_NO_MEMORY:
+        return "the workspace is missing or too small";
+    case TENON_TYPE:
+        return "an input or output has another type";
+    case TENON_SHAPE:
+        return "an input has another shape, or an output too little room";
+    case TENON_UNSUPPORTED:
+        return "how large the workspace has to be depends on the inputs' elements";
+    case TENON_BOUNDS:
+        return "an input is too large";
+    default:
+        return "";
+    }
+}
+
 typedef int (*tenon_function)(tenon_run *r, const tenon_value *args, tenon_value *ret);
 
 typedef struct tenon_entry {
@@ -1199,14 +1221,19 @@ tenon_enter(tenon_run *r, const tenon_entry *e, const tenon_tensor *inputs, teno
     return st;
 }
 
-static TENON_UNUSED size_t
-tenon_query(tenon_run *r, const tenon_entry *e, const tenon_tensor *inputs, tenon_value *args)
+static int
+tenon_dry_run(tenon_run *r, const tenon_entry *e, const tenon_tensor *inputs, tenon_value *args)
 {
     r->dry = 1;
     r->base[TENON_WORK] = (char *)(uintptr_t)TENON_ALIGN;
     r->room[TENON_WORK] = SIZE_MAX / 4;
-    int st = tenon_enter(r, e, inputs ? inputs : e->inputs, NULL, args);
-    return st ? 0 : r->peak + TENON_ALIGN;
+    return tenon_enter(r, e, inputs ? inputs : e->inputs, NULL, args);
+}
+
+static TENON_UNUSED size_t
+tenon_query(tenon_run *r, const tenon_entry *e, const tenon_tensor *inputs, tenon_value *args)
+{
+    return tenon_dry_run(r, e, inputs, args) ? 0 : r->peak + TENON_ALIGN;
 }
 
 static TENON_UNUSED int
@@ -1216,9 +1243,13 @@ tenon_call(tenon_run *r, const tenon_entry *e, const tenon_tensor *inputs, tenon
     size_t skipped = (size_t)(0 - (uintptr_t)workspace) % TENON_ALIGN;
     if ((!inputs && e->n_inputs) || (!outputs && e->n_outputs))
         return TENON_INVALID;
+    if (!workspace || !bytes) { /* why it has no size, if it has none */
+        int st = tenon_dry_run(r, e, inputs, args);
+        return st ? st : TENON_NO_MEMORY;
+    }
     r->dry = 0;
     r->base[TENON_WORK] = (char *)workspace + skipped;
-    r->room[TENON_WORK] = workspace && bytes > skipped ? bytes - skipped : 0;
+    r->room[TENON_WORK] = bytes > skipped ? bytes - skipped : 0;
     return tenon_enter(r, e, inputs, outputs, args);
 }
 
