@@ -115,10 +115,10 @@ static const char align_program[] =
     "$OUTSIDE$"
     "            out[$AXES$] = T.Cast('$D$', total[0]$DIVIDED$)\n";
 
-/* As many samples as the part has pixels; none of a part that is no number or absurdly large. */
+/* As many samples as the part has pixels, up to MAX_SAMPLES; none of a part that is no number or absurdly large. */
 #define BY_SIZE(extent)                                                \
     "T.Cast('int64', T.if_then_else(" extent " > T.$W$(0) and " extent \
-    " < T.$W$(1000000), T.ceil(" extent "), T.$W$(0)))"
+    " < T.$W$(1000000), T.min(T.ceil(" extent "), $MOST$), T.$W$(0)))"
 
 /* A sample outside counts as 0 where the largest is wanted. */
 static const char outside[] =
@@ -250,6 +250,7 @@ legalize_roi_align(tn_builder *b, const tn_call *call)
                      tn_strf(p.ctx, nchw ? "n, vc, y%d, x%d" : "n, y%d, x%d, vc", i / 2, i % 2));
     program_text(&p, "LEAST", tn_call_int(call, "aligned") ? "(" : "T.max(T.$W$(1), ");
     const char *given = tn_strf(p.ctx, "T.int64(%lld)", (long long)samples);
+    program_float(&p, "MOST", emit_wide(tn_type_dtype(call->args.at[1]->type)), MAX_SAMPLES);
     program_text(&p, "SAMPLES_H", samples > 0 ? given : BY_SIZE("box[2]"));
     program_text(&p, "SAMPLES_W", samples > 0 ? given : BY_SIZE("box[3]"));
     const char *value = !strcmp(mode, "max") ? "p + q + s + t" : "T.max(T.max(p, q), T.max(s, t))";

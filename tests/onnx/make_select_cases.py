@@ -174,7 +174,7 @@ def roi_align(x, rois, batch, size, scale=1.0, samples=0, half=True, largest=Fal
         if not half:
             h, w = max(h, 1), max(w, 1)
         h, w = h / size[0], w / size[1]
-        ny, nz = samples or int(np.ceil(h)), samples or int(np.ceil(w))
+        ny, nz = samples or min(int(np.ceil(h)), 1024), samples or min(int(np.ceil(w)), 1024)
         for c, p, q in np.ndindex(*out.shape[1:]):
             s = [corners(x[batch[r], c], y0 + p * h + (i + 0.5) * h / ny, z0 + q * w + (j + 0.5) * w / nz) for i in range(ny) for j in range(nz)]
             out[r, c, p, q] = 0 if not s else np.max(s) if largest else np.sum(s) / len(s)
@@ -194,5 +194,7 @@ case("roi_align_max", 16, [("RoiAlign x r b -> y", {"output_height": 2, "output_
 case("roi_align_max_outside", 16, [("RoiAlign x r b -> y", {"mode": "max", "coordinate_transformation_mode": "output_half_pixel"})],
      {"x": x - 2, "r": rois + 40, "b": batch}, {"y": np.zeros((3, 2, 1, 1), np.float32)})
 case("roi_align_no_regions", 16, ["RoiAlign x r b -> y"], {"x": x, "r": rois[:0], "b": batch[:0]}, {"y": np.zeros((0, 2, 1, 1), np.float32)})
+long, image = np.array([[0.5, 0.5, 3000.5, 1.5], [0.5, 0.5, 1.5, 3000.5], [0.5, 0.5, 900000.5, 1.5]], np.float32), x[:1, :1, :2, :2] * 1000
+case("roi_align_long_regions", 16, ["RoiAlign x r b -> y"], {"x": image, "r": long, "b": batch * 0}, {"y": roi_align(image, long, batch * 0, (1, 1))})
 pooled = np.array([[[[x[0, c, a:b, d:e].max() for d, e in ((0, 2), (2, 4))] for a, b in ((1, 3), (2, 4))] for c in range(2)]], np.float32)
 case("max_roi_pool", 1, [("MaxRoiPool x r -> y", {"pooled_shape": [2, 2]})], {"x": x, "r": np.array([[0, 0, 1, 3, 3]], np.float32)}, {"y": pooled})
