@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GGUF files: what they hold is read; what is damaged is refused with the place. */
 #include "tests/base/scratch.h"
+#include "tenon/base/gguf.h"
 
 #include "tenon/base/gguf.h"
 

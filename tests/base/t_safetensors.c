@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Safetensors: files and folders are read; what is damaged is refused with the place. */
 #include "tests/base/scratch.h"
+#include "tenon/base/safetensors.h"
 
 #include "tenon/base/safetensors.h"
 
