@@ -707,6 +707,8 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
     memset(out, 0, sizeof *out);
     out->compiled.fd = -1;
     tnb_err err = {0};
+    if (!tnt_seed_counts(a, "-i gives the inputs", !tnt_has(a, "input")))
+        return false;
     tnr_runtime *rt = tnt_runtime(s, a);
     if (!rt)
         return false;

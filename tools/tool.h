@@ -292,6 +292,10 @@ tnt_assignment(const char *text, const char *const *names, uint32_t n, const cha
 /* A hint for an error of a call that had random inputs of dynamic extents, if it has none. */
 void
 tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err);
+/* Whether --seed, if it is given, draws something: inputs, as `drawn` says, or those of --verify; false after a message with the reason
+ * `why` it does not. */
+bool
+tnt_seed_counts(const tnt_args *a, const char *why, bool drawn);
 /* Arguments for a function of the artifact: from -i, or seeded random. n values, to be released. */
 bool
 tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,

@@ -393,6 +393,15 @@ tnt_given_extents(tnt_session *s, const tnt_args *a, const tnk_model *model, con
 }
 
 bool
+tnt_seed_counts(const tnt_args *a, const char *why, bool drawn)
+{
+    if (drawn || !tnt_has(a, "seed") || tnt_has(a, "verify"))
+        return true;
+    tnt_usage(a->command, "option '--seed' has no effect: %s", why);
+    return false;
+}
+
+bool
 tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const tnr_signature *sig,
                 tnr_value **out, uint32_t *n)
 {
@@ -422,6 +431,7 @@ tnt_make_inputs(tnt_session *s, const tnt_args *a, const tnt_program *p, const t
     }
     int64_t seed;
     ok = ok && tnt_int(a, "seed", 0, 0, INT64_MAX, &seed);
+    ok = ok && tnt_seed_counts(a, "the function takes no input", sig->n_params != 0);
     for (uint32_t i = 0; ok && i < sig->n_params; i++) {
         if (args[i].tag != TNR_NULL)
             continue;

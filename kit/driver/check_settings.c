@@ -57,18 +57,10 @@ check_list(tn_ctx *ctx, const tnb_conf_value *v)
     }
 }
 
-static bool
-is_target(tn_ctx *ctx, const tnb_conf *conf, const char *name)
-{
-    return *name == '{' || tnb_conf_has(conf, "target", name) ||
-           tnb_conf_find(conf, "tags", "", name) || driver_promised(ctx, "target", name) ||
-           tn_find_target(tn_ctx_registry(ctx), name, NULL);
-}
-
 static void
 check_tenon(tn_ctx *ctx, const tnb_conf *conf)
 {
-    uint32_t n, k;
+    uint32_t n;
     const tnb_conf_value **values = tnb_conf_section_values(conf, tn_arena(ctx), "tenon", "", &n);
     for (uint32_t i = 0; i < n; i++) {
         const tnb_conf_value *v = values[i];
@@ -77,21 +69,8 @@ check_tenon(tn_ctx *ctx, const tnb_conf *conf)
             !is_folder(v->value))
             tnb_conf_report(v, tn_diags(ctx), TNB_INVALID,
                             "'cache_dir' is '%s', which is no folder", v->value);
-        bool order = strcmp(v->key, "target_order") == 0; /* which names devices, too */
-        if ((!order && strcmp(v->key, "default_target") != 0) || v->layer == TNB_CONF_BUILT_IN)
-            continue;
-        const char **names = tnb_conf_split(tn_arena(ctx), v->value, &k);
-        for (uint32_t t = 0; t < k; t++) {
-            if (is_target(ctx, conf, names[t]) ||
-                (order && driver_promised(ctx, "device", names[t])))
-                continue;
-            tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND,
-                            "'%s' is '%s': there is no such target", v->key, names[t]);
-            const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", names[t]);
-            if (near)
-                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
-        }
     }
+    driver_check_target_names(ctx, conf, "default_target");
 }
 
 static void
@@ -223,7 +202,7 @@ check_tags(tn_ctx *ctx, const tnb_conf *conf)
         if (*tags[i]->value == '{' && (!kind || tn_find_target(tn_ctx_registry(ctx), kind, NULL))) {
             if (!tnk_target_find(ctx, conf, tags[i]->key, &t) && !kind)
                 continue; /* it is recorded */
-        } else if (*tags[i]->value != '{' && !is_target(ctx, conf, tags[i]->value)) {
+        } else if (*tags[i]->value != '{' && !driver_is_target(ctx, conf, tags[i]->value)) {
             tnb_conf_report(tags[i], tn_diags(ctx), TNB_NOT_FOUND,
                             "the tag '%s' stands for '%s', which is no target", tags[i]->key,
                             tags[i]->value);

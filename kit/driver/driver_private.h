@@ -51,6 +51,12 @@ driver_constants_free(driver_constants *c); /* NULL is fine */
 /* Whether a plugin promises the thing, be it used or not. */
 bool
 driver_promised(tn_ctx *ctx, const char *kind, const char *name);
+/* Whether -t NAME would name a target: JSON, a section, a tag or a kind, be its plugin used or not. */
+bool
+driver_is_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *name);
+/* Warns of each name in [tenon] KEY, a list of targets, that is none. */
+void
+driver_check_target_names(tn_ctx *ctx, const struct tnb_conf *conf, const char *key);
 
 /* ---- pipeline.c ---- */
 /* The value of an option in [pass NAME]; NULL after recording an error. */

@@ -130,6 +130,38 @@ check_plugin_names(tn_ctx *ctx, const tnb_conf *conf)
     }
 }
 
+/* ---- names of targets ---- */
+
+bool
+driver_is_target(tn_ctx *ctx, const tnb_conf *conf, const char *name)
+{
+    return *name == '{' || tnb_conf_has(conf, "target", name) ||
+           tnb_conf_find(conf, "tags", "", name) || driver_promised(ctx, "target", name) ||
+           tn_find_target(tn_ctx_registry(ctx), name, NULL);
+}
+
+void
+driver_check_target_names(tn_ctx *ctx, const tnb_conf *conf, const char *key)
+{
+    uint32_t n = 0;
+    const tnb_conf_value *v = tnb_conf_find(conf, "tenon", "", key);
+    bool order = strcmp(key, "target_order") == 0; /* which names devices, too */
+    bool given = v && v->layer != TNB_CONF_BUILT_IN;
+    const char **names = given ? tnb_conf_split(tn_arena(ctx), v->value, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (driver_is_target(ctx, conf, names[i]) ||
+            (order && driver_promised(ctx, "device", names[i])))
+            continue;
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
+                   "'%s' is '%s': there is no such target", key, names[i]);
+        const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", names[i]);
+        if (near)
+            tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        else
+            tnb_diag_hint(tn_diags(ctx), "tenon list targets shows the names");
+    }
+}
+
 /* ---- sections ---- */
 
 /* `kind`: of what a plugin provides under the section's name; of a plugin itself, "plugin". */
@@ -262,6 +294,7 @@ tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
     check_sections(ctx, conf, "plugin", "plugin");
     check_plugin_settings(ctx, conf);
     check_plugin_names(ctx, conf);
+    driver_check_target_names(ctx, conf, "target_order");
     const char **targets = tnb_conf_names(conf, tn_arena(ctx), "target", &n);
     for (uint32_t i = 0; i < n; i++)
         check_target(ctx, conf, targets[i]);

@@ -37,7 +37,18 @@ for command, option, value, other in (("run", "--rtol", "1", "--expect"), ("benc
                                       ("compile", "--mtriple", "aarch64-linux-gnu", "--emit"), ("diff", "--rtol", "1", "--exec"),
                                       ("diff", "--target", "cpu", "--exec"), ("onnx-test", "--verify-budget", "3e7", "--verify")):
     refused(f"{command} {option} without {other}", tenon(command, digits, option, value), f"'{option}' has no effect without '{other}'", status=(2,))
+image = os.path.join(DIGITS, "digit4.npy")
+for command in ("run", "bench"):
+    refused(f"{command} --seed with inputs", tenon(command, digits, "-i", f"image={image}", "--seed", "3"), "'--seed' has no effect: -i gives the inputs",
+            status=(2,))
 with tempfile.TemporaryDirectory() as d:
+    none = os.path.join(d, "none.py")
+    with open(none, "w") as f:
+        f.write("from tvm.script import ir as I, relax as R\n@I.ir_module\nclass Module:\n    @R.function\n    def main():\n"
+                "        return R.const([1.0, 2.0], 'float32')\n")
+    refused("run --seed of a function without inputs", tenon("run", none, "--seed", "3"), "'--seed' has no effect: the function takes no input", status=(2,))
+    r = tenon("run", digits, "-i", f"image={image}", "--seed", "3", "--verify")
+    check(r.returncode == 0 and "no effect" not in r.stderr and "verified by execution" in r.stderr, "run --seed with inputs and --verify, which draws some", r)
     for emit, name in (("c", "out.tno"), ("tno", "out.c")):
         refused(f"--emit={emit} into {name}", tenon("compile", digits, "--emit", emit, "-o", os.path.join(d, name)), f"{name}'", "would say it is", status=(2,))
     tno = os.path.join(d, "digits.tno")

@@ -61,6 +61,12 @@ r = tenon("show", "model", both)
 check("variant 0, cpu: runs on device 'cpu'" in r.stdout and "variant 1, null: runs on device 'null'" in r.stdout, "show model lists them", r)
 refused("an unknown name in the settings", tenon("check-config", "--set", "tenon.target_order=cpu,gpu_genric"), "'target_order' is 'gpu_genric': there is no such target",
         "did you mean 'gpu_generic'")
+for command in (("run", both), ("bench", both, "--runs", 1), ("compile", os.path.join(clitest.DIGITS, "digits.onnx"), "-o", path("typo.tno"))):
+    r = tenon(*command, "--set", "tenon.target_order=cpu,gpu_genric")
+    check(r.returncode == 0 and "--set: warning: 'target_order' is 'gpu_genric': there is no such target" in r.stderr and
+          "did you mean 'gpu_generic'" in r.stderr, f"{command[0]} tells it, too", r)
+    r = tenon(*command, env=env)
+    check(r.returncode == 0 and "no such target" not in r.stderr, f"{command[0]} says nothing of names that are there", r)
 r = tenon("check-config", env=env)
 check("target_order" not in r.stderr, "names of targets and devices are fine", r)
 
