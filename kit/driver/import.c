@@ -20,7 +20,8 @@ read_head(tn_ctx *ctx, const char *path, char *head, size_t *n)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     bool plain = fd >= 0 && fstat(fd, &st) == 0 &&
                  !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
-    ssize_t k = plain ? read(fd, head, HEAD_BYTES) : -1;
+    bool folder = plain && S_ISDIR(st.st_mode); /* which has no bytes */
+    ssize_t k = folder ? 0 : plain ? read(fd, head, HEAD_BYTES) : -1;
     int e = errno;
     if (fd >= 0)
         close(fd);

@@ -12,8 +12,10 @@ static const checkpoint_architecture architectures[] = {
     {"qwen2", "qwen2", 0, 0, 0},
     {"qwen3", "qwen3", 0, 0, 0},
     {"phi3", "phi3", 0, 0, 0},
+    {"gemma", "gemma", CHECKPOINT_GELU | CHECKPOINT_SCALED_EMBED, 0, CHECKPOINT_NORM_PLUS_ONE},
     {"gpt2", "gpt2",
-     CHECKPOINT_LAYER_NORM | CHECKPOINT_GELU | CHECKPOINT_PLAIN_MLP | CHECKPOINT_POSITIONS, 0, 0},
+     CHECKPOINT_LAYER_NORM | CHECKPOINT_GELU | CHECKPOINT_PLAIN_MLP | CHECKPOINT_POSITIONS, 0,
+     CHECKPOINT_TURNED},
 };
 enum { N_ARCHITECTURES = sizeof architectures / sizeof *architectures };
 

@@ -43,6 +43,7 @@ enum {
     CHECKPOINT_POSITIONS = 16,     /* learned positions instead of RoPE */
     CHECKPOINT_INTERLEAVED = 32,   /* RoPE turns neighbours, not halves */
     CHECKPOINT_NORM_PLUS_ONE = 64, /* scales of norms are stored less one */
+    CHECKPOINT_TURNED = 128,       /* matrices are [in, out] */
 };
 
 typedef struct checkpoint_architecture {
@@ -62,9 +63,11 @@ typedef struct checkpoint_model {
     int64_t window;     /* of sliding attention; 0: none */
     int64_t rotary_dim; /* leading elements of a head that RoPE turns */
     double epsilon, rope_theta, rope_scale, attention_scale, logit_softcap;
-    const char *rope_scaling; /* JSON, upstream's keys; "{}" */
-    int64_t bos;              /* -1: none */
-    TNB_VEC(int64_t) stop;    /* ids that end a text */
+    const char *rope_scaling; /* JSON, upstream's keys; NULL: none */
+    const float *
+        rope_factors; /* that go with it, rotary_dim of them: of long texts, then of short ones; NULL */
+    int64_t bos;      /* -1: none */
+    TNB_VEC(int64_t) stop; /* ids that end a text */
     const char *tokenizer_format, *tokenizer_path;
     TNB_VEC(checkpoint_file) files;
     TNB_VEC(checkpoint_tensor *) tensors;
@@ -124,6 +127,14 @@ checkpoint_build(checkpoint_model *m);
 tnb_status
 checkpoint_import_gguf(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
                        tnk_model *out);
+tnb_status
+checkpoint_import_huggingface(void *self, tn_ctx *ctx, const char *path,
+                              const tnk_import_options *opt, tnk_model *out);
+tnb_status
+checkpoint_import_llama2c(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
+                          tnk_model *out);
+bool
+checkpoint_is_llama2c(const char *path, const void *head, size_t n);
 
 /* For the readers: makes the module of a model whose numbers and tensors are there. */
 tnb_status

@@ -4,7 +4,9 @@
 #include "checkpoint.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include "tenon/base/gguf.h"
+#include "tenon/base/num.h"
 
 typedef struct reading {
     checkpoint_model *m;
@@ -78,6 +80,8 @@ read_numbers(reading *r)
     m->context = number(r, "context_length", -1);
     m->rotary_dim = number(r, "rope.dimension_count", 0);
     m->window = number(r, "attention.sliding_window", 0);
+    if (m->window >= m->context)
+        m->window = 0;
     /* the table of embeddings may be padded beyond the tokenizer's texts */
     m->vocabulary = embed && embed->ndim == 2 ? embed->shape[0]
                     : tokens                  ? (int64_t)tokens->n
@@ -95,24 +99,77 @@ read_numbers(reading *r)
     }
 }
 
-/* RoPE's scaling: none, by a factor, or what this file does not support. */
+/* A vector of half of the elements that RoPE turns; NULL: there is none. */
+static const float *
+factors(reading *r, const char *name)
+{
+    checkpoint_model *m = r->m;
+    const tnb_gguf_tensor *t = tnb_gguf_find_tensor(r->g, name);
+    uint64_t n;
+    const char *bytes = tnb_gguf_bytes(r->g, &n);
+    if (!t || r->failed)
+        return NULL;
+    if (t->type == TNB_GGUF_F32 && t->ndim == 1 && t->shape[0] * 2 == m->rotary_dim)
+        return tnb_dup(tn_arena(m->ctx), bytes + t->offset, t->bytes);
+    r->failed = true;
+    checkpoint_fail(m, t->name, TNB_UNSUPPORTED,
+                    "RoPE's factors are no float32 vector of %" PRId64 " elements",
+                    m->rotary_dim / 2);
+    return NULL;
+}
+
+/* Factors of each frequency, of long texts and of short ones. */
+static void
+take_factors(reading *r, const float *for_long, const float *for_short, int64_t original)
+{
+    checkpoint_model *m = r->m;
+    const size_t half = (size_t)m->rotary_dim / 2;
+    float *all = TNB_NEW_N(tn_arena(m->ctx), float, 2 * half);
+    memcpy(all, for_long, half * sizeof *all);
+    memcpy(all + half, for_short, half * sizeof *all);
+    m->rope_factors = all;
+    double amplitude = real(r, "rope.scaling.attn_factor", 0);
+    m->rope_scaling =
+        tn_strf(m->ctx,
+                "{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":%" PRId64
+                ",\"max_position_embeddings\":%" PRId64 "%s}",
+                original, for_long == for_short ? original : m->context,
+                amplitude > 0
+                    ? tn_strf(m->ctx, ",\"attention_factor\":%s", tnb_print_f64(amplitude).s)
+                    : "");
+}
+
 static void
 read_scaling(reading *r)
 {
     checkpoint_model *m = r->m;
     const char *kind = text(r, tn_strf(m->ctx, "%s.rope.scaling.type", r->prefix));
-    double factor = real(r, "rope.scaling.factor", 0);
-    m->rope_scale = 1;
-    if (tnb_gguf_find_tensor(r->g, "rope_freqs.weight") && !r->failed) {
-        r->failed = true;
-        checkpoint_fail(m, "rope_freqs.weight", TNB_UNSUPPORTED,
-                        "RoPE with a factor for each frequency is not supported yet");
-    } else if ((!kind || strcmp(kind, "linear") == 0) && factor > 0) {
+    const double factor = real(r, "rope.scaling.factor", 0);
+    const int64_t original = number(r, "rope.scaling.original_context_length", m->context);
+    const int64_t dim = m->head_dim ? m->head_dim : m->heads ? m->hidden / m->heads : 0;
+    if (r->failed || dim <= 0 || dim > 1 << 16)
+        return; /* found later */
+    m->rotary_dim = m->rotary_dim ? m->rotary_dim : dim;
+    const float *all = factors(r, "rope_freqs.weight"),
+                *for_long = factors(r, "rope_factors_long.weight"),
+                *for_short = factors(r, "rope_factors_short.weight");
+    if (all)
+        take_factors(r, all, all, m->context > 1 ? m->context : 2);
+    else if (for_long && for_short)
+        take_factors(r, for_long, for_short, original);
+    else if ((!kind || strcmp(kind, "linear") == 0) && factor > 0)
         m->rope_scale = 1 / factor;
-    } else if (kind && strcmp(kind, "none") != 0 && strcmp(kind, "linear") != 0 && !r->failed) {
+    else if (kind && strcmp(kind, "yarn") == 0 && factor > 0)
+        m->rope_scaling = tn_strf(
+            m->ctx,
+            "{\"rope_type\":\"yarn\",\"factor\":%s,\"original_max_position_embeddings\":%" PRId64
+            ",\"attention_factor\":%s}",
+            tnb_print_f64(factor).s, original,
+            tnb_print_f64(factor > 1 ? 0.1 * log(factor) + 1 : 1).s);
+    else if (kind && strcmp(kind, "none") != 0 && strcmp(kind, "linear") != 0 && !r->failed) {
         r->failed = true;
-        checkpoint_fail(m, NULL, TNB_UNSUPPORTED,
-                        "RoPE scaling of type '%.32s' is not supported yet", kind);
+        checkpoint_fail(m, NULL, TNB_UNSUPPORTED, "RoPE scaling of type '%.32s' is not supported",
+                        kind);
     }
 }
 

@@ -6,7 +6,9 @@ plugins_checkpoint_checkpoint_la_SOURCES = \
 	plugins/checkpoint/architectures.c \
 	plugins/checkpoint/checkpoint.h \
 	plugins/checkpoint/gguf.c \
+	plugins/checkpoint/huggingface.c \
 	plugins/checkpoint/layers.c \
+	plugins/checkpoint/llama2c.c \
 	plugins/checkpoint/module.c \
 	plugins/checkpoint/plugin.c \
 	plugins/checkpoint/weights.c

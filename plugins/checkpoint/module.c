@@ -123,10 +123,16 @@ cache_arguments(checkpoint_model *m, tn_list sizes)
     const bool rope = !(m->flags & CHECKPOINT_POSITIONS);
     const tn_expr *zero = tn_i64(ctx, 0), *dim = tn_i64(ctx, m->head_dim);
     const tn_node *layers[] = {zero, tn_i64(ctx, m->layers)};
+    void *bytes;
+    const tn_data *factors =
+        m->rope_factors ? tn_data_new(ctx, TNB_F32, 1, &m->rotary_dim, &bytes) : NULL;
+    if (factors)
+        memcpy(bytes, m->rope_factors, factors->n_bytes);
     const tn_expr *args[] = {
         tn_extern_func_of(ctx, "mlc.create_paged_kv_cache_generic"),
         tn_string(ctx, m->window ? "mha_sliding" : "mha"),
-        tn_shape_expr_of(ctx, sizes),
+        tn_shape_expr_of(ctx,
+                         m->window ? tn_list_append(ctx, sizes, tn_i64(ctx, m->window)) : sizes),
         tn_shape_expr_of(ctx, tn_list_of(ctx, layers, 2)),
         tn_i64(ctx, m->layers),
         tn_i64(ctx, m->heads),
@@ -139,7 +145,7 @@ cache_arguments(checkpoint_model *m, tn_list sizes)
         tn_float_imm_of(ctx, TNB_F32, m->rope_scale),
         tn_float_imm_of(ctx, TNB_F32, m->rope_theta),
         tn_string(ctx, m->rope_scaling ? m->rope_scaling : "{}"),
-        zero,
+        factors ? tn_constant_of(ctx, factors) : zero,
         tn_i64(ctx, m->rotary_dim),
         zero,
         tn_dtype_imm_of(ctx, TNB_F32),

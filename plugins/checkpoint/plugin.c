@@ -3,6 +3,7 @@
 #include "checkpoint.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "tenon/base/file.h"
 
@@ -76,7 +77,43 @@ static const tnk_importer gguf = {
     .recognize = recognize_gguf,
     .import = checkpoint_import_gguf,
 };
-static const tnk_importer *const importers[] = {&gguf};
+
+static const char *const huggingface_extensions[] = {".safetensors", NULL};
+
+/* A folder with config.json, that file, or safetensors beside it. */
+static bool
+recognize_huggingface(const char *path, const void *head, size_t n)
+{
+    struct stat st;
+    char config[4352];
+    (void)head, (void)n;
+    const char *name = tnb_path_name(path);
+    if (strcmp(name, "config.json") == 0 || tnb_ends_with(path, ".safetensors"))
+        return true;
+    int k = snprintf(config, sizeof config, "%s/config.json", path);
+    return k > 0 && k < (int)sizeof config && stat(config, &st) == 0;
+}
+
+static const tnk_importer huggingface = {
+    .base.size = sizeof huggingface,
+    .base.name = "huggingface",
+    .base.doc =
+        "language models as transformers saves them: a folder with config.json and safetensors",
+    .extensions = huggingface_extensions,
+    .recognize = recognize_huggingface,
+    .import = checkpoint_import_huggingface,
+};
+
+static const char *const llama2c_extensions[] = {".bin", NULL};
+static const tnk_importer llama2c = {
+    .base.size = sizeof llama2c,
+    .base.name = "llama2c",
+    .base.doc = "models of llama2.c",
+    .extensions = llama2c_extensions,
+    .recognize = checkpoint_is_llama2c,
+    .import = checkpoint_import_llama2c,
+};
+static const tnk_importer *const importers[] = {&gguf, &huggingface, &llama2c};
 
 TN_PLUGIN(checkpoint, "0.1.0", "Apache-2.0", "importers of language models' checkpoints",
           .importers = importers, .n_importers = sizeof importers / sizeof *importers);

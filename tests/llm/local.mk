@@ -27,3 +27,9 @@ tests_llm_kv_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_kv_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/kv.py
 EXTRA_DIST += tests/llm/kv.py tests/llm/kv_module.py
+
+# Checkpoints of all architectures against a reference.
+check_PROGRAMS += tests/llm/logits
+tests_llm_logits_SOURCES = tests/llm/logits.c
+tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm

@@ -32,7 +32,7 @@ typedef struct tnk_model {
 typedef struct tnk_importer {
     tnb_entry base;
     const char *const *extensions; /* NULL-terminated: ".onnx" */
-    /* Whether the file (path, its first n bytes) is for this importer. */
+    /* Whether the file (path, its first n bytes; of a folder none) is for this importer. */
     bool (*recognize)(const char *path, const void *head, size_t n);
     /* TNB_OK and `out`, or another status after recording located errors. */
     tnb_status (*import)(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,

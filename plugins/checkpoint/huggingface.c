@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folders as transformers writes them: config.json, safetensors, sharded or not. Tensors get GGUF's names by the tables below. */
+#include "checkpoint.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include "tenon/base/file.h"
+#include "tenon/base/json.h"
+#include "tenon/base/safetensors.h"
+
+/* ---- names ---- */
+
+/* A tensor's name without the suffix; '#' stands for the layer. */
+struct name {
+    const char *own, *gguf;
+};
+
+static const struct name names[] = {
+    {"embed_tokens", "token_embd"},
+    {"norm", "output_norm"},
+    {"lm_head", "output"},
+    {"layers.#.input_layernorm", "attn_norm"},
+    {"layers.#.self_attn.q_proj", "attn_q"},
+    {"layers.#.self_attn.k_proj", "attn_k"},
+    {"layers.#.self_attn.v_proj", "attn_v"},
+    {"layers.#.self_attn.qkv_proj", "attn_qkv"},
+    {"layers.#.self_attn.q_norm", "attn_q_norm"},
+    {"layers.#.self_attn.k_norm", "attn_k_norm"},
+    {"layers.#.self_attn.o_proj", "attn_output"},
+    {"layers.#.post_attention_layernorm", "ffn_norm"},
+    {"layers.#.mlp.gate_proj", "ffn_gate"},
+    {"layers.#.mlp.up_proj", "ffn_up"},
+    {"layers.#.mlp.gate_up_proj", "ffn_up"},
+    {"layers.#.mlp.down_proj", "ffn_down"},
+    /* GPT-2's, whose matrices are turned */
+    {"wte", "token_embd"},
+    {"wpe", "position_embd"},
+    {"ln_f", "output_norm"},
+    {"h.#.ln_1", "attn_norm"},
+    {"h.#.attn.c_attn", "attn_qkv"},
+    {"h.#.attn.c_proj", "attn_output"},
+    {"h.#.ln_2", "ffn_norm"},
+    {"h.#.mlp.c_fc", "ffn_up"},
+    {"h.#.mlp.c_proj", "ffn_down"},
+};
+
+/* Whether `name` is the pattern and a suffix behind a point; *layer stays where the pattern has none. */
+static bool
+matches(const char *pattern, const char *name, int64_t *layer, const char **suffix)
+{
+    for (; *pattern; pattern++) {
+        if (*pattern != '#') {
+            if (*name++ != *pattern)
+                return false;
+            continue;
+        }
+        int64_t n = 0;
+        const char *start = name;
+        for (; *name >= '0' && *name <= '9' && n < CHECKPOINT_LAYERS; name++)
+            n = n * 10 + (*name - '0');
+        if (name == start)
+            return false;
+        *layer = n;
+    }
+    *suffix = name + 1;
+    return *name == '.' && (strcmp(*suffix, "weight") == 0 || strcmp(*suffix, "bias") == 0);
+}
+
+/* GGUF's name of a tensor; NULL: it is none that models here use. */
+static const char *
+gguf_name(tn_ctx *ctx, const char *name)
+{
+    static const char *const prefixes[] = {"model.", "transformer."};
+    const char *suffix;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            name += strlen(prefixes[i]);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int64_t layer = -1;
+        if (!matches(names[i].own, name, &layer, &suffix))
+            continue;
+        return layer < 0 ? tn_strf(ctx, "%s.%s", names[i].gguf, suffix)
+                         : tn_strf(ctx, "blk.%" PRId64 ".%s.%s", layer, names[i].gguf, suffix);
+    }
+    return NULL;
+}
+
+static bool
+add_tensors(checkpoint_model *m, const tnb_safetensors *s)
+{
+    const tnb_safetensor *t;
+    checkpoint_file f = {0};
+    for (uint32_t i = 0; (f.path = tnb_safetensors_file(s, i, &f.data, &f.bytes, &f.header)); i++) {
+        f.path = checkpoint_absolute(m->ctx, f.path);
+        TNB_PUSH(tn_arena(m->ctx), m->files, f);
+    }
+    for (uint32_t i = 0; (t = tnb_safetensors_at(s, i)); i++) {
+        const char *name = gguf_name(m->ctx, t->name);
+        if (!name || t->ndim > CHECKPOINT_DIMS)
+            continue;
+        checkpoint_tensor own = {
+            .name = name,
+            .own = tn_str(m->ctx, t->name),
+            .dtype = t->dtype,
+            .ndim = t->ndim,
+            .turned = m->flags & CHECKPOINT_TURNED && strstr(t->name, ".c_") != NULL,
+            .file = t->file,
+            .offset = t->offset,
+            .bytes = t->bytes,
+        };
+        memcpy(own.shape, t->shape, (size_t)t->ndim * sizeof *t->shape);
+        if (tnb_strmap_has(&m->by_name, name))
+            return checkpoint_fail(m, t->name, TNB_FORMAT, "the tensor stands there twice");
+        checkpoint_add_tensor(m, &own);
+    }
+    return true;
+}
+
+/* ---- numbers ---- */
+
+typedef struct reading {
+    checkpoint_model *m;
+    const json_t *config;
+    bool failed;
+} reading;
+
+/* The first of two keys that is there and not null; `other` may be NULL. */
+static const json_t *
+find(const reading *r, const char *key, const char *other)
+{
+    const json_t *v = json_object_get(r->config, key);
+    if ((!v || json_is_null(v)) && other)
+        v = json_object_get(r->config, other);
+    return v && !json_is_null(v) ? v : NULL;
+}
+
+/* `otherwise` below 0: it has to be there. */
+static int64_t
+number(reading *r, const char *key, const char *other, int64_t otherwise)
+{
+    const json_t *v = find(r, key, other);
+    if (r->failed || (!v && otherwise >= 0))
+        return otherwise;
+    if (!v || !json_is_integer(v) || json_integer_value(v) < 0) {
+        r->failed = true;
+        checkpoint_fail(r->m, NULL, TNB_FORMAT,
+                        v ? "config.json: '%s' is no count" : "config.json has no '%s'", key);
+        return 0;
+    }
+    return json_integer_value(v);
+}
+
+static double
+real(reading *r, const char *key, const char *other, double otherwise)
+{
+    const json_t *v = find(r, key, other);
+    if (v && !json_is_number(v) && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(r->m, NULL, TNB_FORMAT, "config.json: '%s' is no number", key);
+    }
+    return json_is_number(v) ? json_number_value(v) : otherwise;
+}
+
+static bool
+is_true(const reading *r, const char *key, bool otherwise)
+{
+    const json_t *v = find(r, key, NULL);
+    return v ? json_is_true(v) : otherwise;
+}
+
+static void
+unsupported(reading *r, const char *what)
+{
+    if (!r->failed)
+        checkpoint_fail(r->m, NULL, TNB_UNSUPPORTED, "config.json: %s is not supported", what);
+    r->failed = true;
+}
+
+/* Factors of longrope, those of long texts first, as upstream has them. */
+static void
+read_factors(reading *r, const json_t *scaling)
+{
+    static const char *const keys[] = {"long_factor", "short_factor"};
+    const size_t half = (size_t)r->m->rotary_dim / 2;
+    float *all = TNB_NEW_N(tn_arena(r->m->ctx), float, 2 * half);
+    for (int k = 0; k < 2; k++) {
+        const json_t *list = json_object_get(scaling, keys[k]);
+        if (json_array_size(list) != half) {
+            unsupported(r, "a list of RoPE's factors of another length than half of a head");
+            return;
+        }
+        for (size_t i = 0; i < half; i++)
+            all[(size_t)k * half + i] = (float)json_number_value(json_array_get(list, i));
+    }
+    r->m->rope_factors = all;
+}
+
+/* RoPE's scaling, in upstream's form, which is that of config.json with what is implied written down. */
+static void
+read_scaling(reading *r)
+{
+    checkpoint_model *m = r->m;
+    const json_t *given = find(r, "rope_scaling", "rope_parameters");
+    if (!json_is_object(given))
+        return;
+    if (json_is_number(json_object_get(given, "rope_theta")))
+        m->rope_theta = json_number_value(json_object_get(given, "rope_theta"));
+    const char *kind = json_string_value(json_object_get(given, "rope_type"));
+    kind = kind ? kind : json_string_value(json_object_get(given, "type"));
+    if (!kind || strcmp(kind, "default") == 0)
+        return;
+    json_t *s = json_deep_copy(given);
+    double factor = json_number_value(json_object_get(given, "factor"));
+    json_object_set_new(s, "rope_type", json_string(kind));
+    if (!json_object_get(s, "original_max_position_embeddings"))
+        json_object_set_new(s, "original_max_position_embeddings",
+                            json_integer(
+                                number(r, "original_max_position_embeddings", NULL, m->context)));
+    json_object_set_new(s, "max_position_embeddings", json_integer(m->context));
+    if (strcmp(kind, "longrope") == 0 || strcmp(kind, "su") == 0) {
+        json_object_set_new(s, "rope_type", json_string("longrope"));
+        read_factors(r, given);
+        json_object_del(s, "long_factor");
+        json_object_del(s, "short_factor");
+    } else if (strcmp(kind, "yarn") == 0 && factor > 1 && !json_object_get(s, "attention_factor")) {
+        json_object_set_new(s, "attention_factor", json_real(0.1 * log(factor) + 1));
+    } else if (strcmp(kind, "yarn") != 0 && strcmp(kind, "linear") != 0 &&
+               strcmp(kind, "llama3") != 0) {
+        unsupported(r, "this kind of rope_scaling");
+    }
+    char *text = s ? json_dumps(s, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+    m->rope_scaling = text ? tn_str(m->ctx, text) : NULL;
+    free(text);
+    json_decref(s);
+}
+
+/* Of the layers' kinds only "all the same" is supported. */
+static void
+read_window(reading *r)
+{
+    const json_t *kinds = find(r, "layer_types", NULL);
+    const bool qwen = find(r, "use_sliding_window", NULL) != NULL;
+    r->m->window = number(r, "sliding_window", NULL, 0);
+    if (qwen && !is_true(r, "use_sliding_window", false))
+        r->m->window = 0;
+    for (size_t i = 1; i < json_array_size(kinds) && r->m->window; i++)
+        if (!json_equal(json_array_get(kinds, i), json_array_get(kinds, 0)))
+            unsupported(r, "sliding windows in some layers only");
+    if (r->m->window >= r->m->context)
+        r->m->window = 0;
+}
+
+static void
+read_activation(reading *r)
+{
+    const json_t *v = find(r, "hidden_activation", "hidden_act");
+    const char *name = json_string_value(v ? v : find(r, "activation_function", NULL));
+    if (!name)
+        return;
+    r->m->flags &= ~(uint32_t)CHECKPOINT_GELU;
+    if (strcmp(name, "gelu_new") == 0 || strcmp(name, "gelu_pytorch_tanh") == 0 ||
+        (strcmp(name, "gelu") == 0 && r->m->flags & CHECKPOINT_SCALED_EMBED))
+        r->m->flags |= CHECKPOINT_GELU;
+    else if (strcmp(name, "silu") != 0 && strcmp(name, "swish") != 0)
+        unsupported(r, tn_strf(r->m->ctx, "the activation '%.32s'", name));
+}
+
+static void
+read_numbers(reading *r)
+{
+    checkpoint_model *m = r->m;
+    m->layers = number(r, "num_hidden_layers", "n_layer", -1);
+    m->hidden = number(r, "hidden_size", "n_embd", -1);
+    m->heads = number(r, "num_attention_heads", "n_head", -1);
+    m->kv_heads = number(r, "num_key_value_heads", NULL, 0);
+    m->head_dim = number(r, "head_dim", NULL, 0);
+    m->vocabulary = number(r, "vocab_size", NULL, -1);
+    m->intermediate =
+        number(r, "intermediate_size", "n_inner",
+               m->flags & CHECKPOINT_TURNED && m->hidden <= CHECKPOINT_EXTENT ? 4 * m->hidden : -1);
+    m->context = number(r, "max_position_embeddings", "n_positions", 2048);
+    m->epsilon = real(r, "rms_norm_eps", "layer_norm_epsilon", 1e-5);
+    m->rope_theta = real(r, "rope_theta", NULL, 10000);
+    m->logit_softcap = real(r, "final_logit_softcapping", NULL, 0);
+    if (real(r, "attn_logit_softcapping", NULL, 0) > 0)
+        unsupported(r, "a soft limit of attention's scores");
+    double scale = real(r, "query_pre_attn_scalar", NULL, 0),
+           part = real(r, "partial_rotary_factor", NULL, 1);
+    if (scale > 0)
+        m->attention_scale = 1 / sqrt(scale);
+    int64_t dim = m->head_dim ? m->head_dim : m->heads ? m->hidden / m->heads : 0;
+    m->rotary_dim = part > 0 && part < 1 ? (int64_t)((double)dim * part) : dim;
+    read_window(r);
+    read_activation(r);
+    if (!r->failed && dim > 0 && dim <= 1 << 16)
+        read_scaling(r);
+}
+
+static void
+add_stops(checkpoint_model *m, const json_t *v)
+{
+    const size_t n = json_is_array(v) ? json_array_size(v) : 1;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
+        bool known = !json_is_integer(id) || json_integer_value(id) < 0 ||
+                     json_integer_value(id) >= m->vocabulary;
+        for (uint32_t k = 0; k < m->stop.n && !known; k++)
+            known = m->stop.at[k] == json_integer_value(id);
+        if (!known)
+            TNB_PUSH(tn_arena(m->ctx), m->stop, json_integer_value(id));
+    }
+}
+
+/* ---- the folder ---- */
+
+/* A file of the folder as JSON; NULL after an error, or where it is not there and need not be. */
+static json_t *
+load(checkpoint_model *m, const char *folder, const char *name, bool needed)
+{
+    tnb_err err = {0};
+    tnb_mapping map = {0};
+    json_t *out = NULL;
+    const char *path = tnb_path_join(tn_arena(m->ctx), folder, name);
+    struct stat st;
+    if (!needed && stat(path, &st) != 0)
+        return NULL;
+    tnb_status s = tnb_map_file(path, 64 << 20, &map, &err);
+    if (s == TNB_OK && (s = tnb_json_parse(map.data, map.size, 0, &out, &err)) != TNB_OK)
+        tnb_err_prefix(&err, "%s", path);
+    tnb_unmap(&map);
+    if (s != TNB_OK)
+        tnb_report(tn_diags(m->ctx), TNB_ERROR, s, (tnb_place){0}, "%s", err.message);
+    return out;
+}
+
+static bool
+read_config(reading *r, const char *folder)
+{
+    checkpoint_model *m = r->m;
+    const char *kind = json_string_value(json_object_get(r->config, "model_type"));
+    if (!kind)
+        return checkpoint_fail(m, NULL, TNB_FORMAT, "config.json has no 'model_type'");
+    m->architecture = checkpoint_find_architecture(m, kind, true);
+    if (!m->architecture)
+        return false;
+    read_numbers(r);
+    if (r->failed)
+        return false;
+    m->bos = number(r, "bos_token_id", NULL, 0);
+    m->bos = find(r, "bos_token_id", NULL) && m->bos < m->vocabulary ? m->bos : -1;
+    add_stops(m, find(r, "eos_token_id", NULL));
+    json_t *generation = load(m, folder, "generation_config.json", false);
+    add_stops(m, json_object_get(generation, "eos_token_id"));
+    json_decref(generation);
+    m->tokenizer_format = "huggingface";
+    m->tokenizer_path = checkpoint_absolute(m->ctx, folder);
+    return !r->failed;
+}
+
+tnb_status
+checkpoint_import_huggingface(void *self, tn_ctx *ctx, const char *path,
+                              const tnk_import_options *opt, tnk_model *out)
+{
+    (void)self;
+    checkpoint_model m;
+    tnb_err err = {0};
+    tnb_safetensors *s = NULL;
+    struct stat info;
+    checkpoint_start(&m, ctx, path);
+    /* a file of the folder stands for it */
+    const char *folder =
+        stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? path : tnb_path_dir(tn_arena(ctx), path);
+    json_t *config = load(&m, folder, "config.json", true);
+    if (!config)
+        return TNB_INVALID;
+    reading r = {.m = &m, .config = config};
+    tnb_status st = read_config(&r, folder) ? TNB_OK : TNB_INVALID;
+    json_decref(config);
+    if (st == TNB_OK && (st = tnb_safetensors_open(folder, &s, &err)) != TNB_OK) {
+        tnb_report(tn_diags(ctx), TNB_ERROR, st, (tnb_place){0}, "%s", err.message);
+        if (err.hint[0])
+            tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
+    }
+    if (st == TNB_OK)
+        st = add_tensors(&m, s) ? checkpoint_finish(&m, opt, out) : TNB_INVALID;
+    tnb_safetensors_close(s);
+    return st;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs a compiled language model over tokens and writes the logits of every token, float32.
+ *
+ *     logits FILE.tno OUT.bin WAY TOKEN...
+ *
+ * WAY: `once` one batch_prefill; `steps` a prefill of the first token, then decode; `chunks` prefills of 3 tokens, of which only the last
+ * row of each is known (the others are written as NaN); `batch` two sequences, the tokens and their half, forked, by batch_decode;
+ * `again` as steps, with tokens that are taken back and given again.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tenon/rt/kv.h"
+#include "tenon/rt/params.h"
+#include "tenon/rt/session.h"
+
+static tnb_err err;
+static tnr_vm *vm;
+static tnr_value cache, weights;
+static float *rows; /* of logits, by token */
+static int64_t vocabulary, hidden;
+
+#define MUST(x) ((x) == TNB_OK ? (void)0 : fail(#x))
+static _Noreturn void
+fail(const char *what)
+{
+    fprintf(stderr, "logits: %s: %s\n%s\n", what, err.message, err.hint);
+    exit(1);
+}
+
+static tnr_value
+embed(const int32_t *ids, int64_t n, int64_t batch)
+{
+    tnr_value args[2], flat, out;
+    int64_t shape[] = {batch, n / batch, 0};
+    MUST(tnr_tensor_from(tnr_vm_device(vm), ids, &n, 1, TNB_I32, &args[0], &err));
+    args[1] = weights;
+    MUST(tnr_vm_call(vm, "embed", args, 2, &flat, &err));
+    shape[2] = hidden = flat.u.tensor->dl.shape[1];
+    MUST(tnr_tensor_reshape(flat.u.tensor, shape, 3, &out, &err));
+    tnr_release(&flat);
+    tnr_release(&args[0]);
+    return out;
+}
+
+/* Calls an entry point and copies its logits to the rows named. */
+static void
+call(const char *entry, tnr_value x, const tnr_value *positions, const int64_t *to, int64_t n)
+{
+    tnr_value args[4], result;
+    uint32_t k = 0;
+    args[k++] = x;
+    if (positions)
+        args[k++] = *positions;
+    args[k++] = cache;
+    args[k++] = weights;
+    MUST(tnr_vm_call(vm, entry, args, k, &result, &err));
+    const tnr_tensor *t = result.u.tuple->items[0].u.tensor;
+    float *out = malloc(t->n_bytes);
+    MUST(tnr_tensor_read(t, out, t->n_bytes, &err));
+    if ((int64_t)t->n_elems != n * vocabulary) {
+        fprintf(stderr, "logits: %s gave %llu numbers, expected %lld\n", entry,
+                (unsigned long long)t->n_elems, (long long)(n * vocabulary));
+        exit(1);
+    }
+    for (int64_t i = 0; i < n; i++)
+        memcpy(rows + to[i] * vocabulary, out + i * vocabulary, (size_t)vocabulary * sizeof *out);
+    free(out);
+    tnr_release(&result);
+    tnr_release(&x);
+}
+
+static void
+step(const char *entry, const int32_t *ids, int64_t n, int64_t row)
+{
+    const int64_t sequence = 0;
+    MUST(tnr_kv_begin_forward(vm, cache, &sequence, &n, 1, &err));
+    call(entry, embed(ids, n, 1), NULL, &row, 1);
+    MUST(tnr_kv_end_forward(vm, cache, &err));
+}
+
+static void
+run_once(const int32_t *ids, int64_t n)
+{
+    const int64_t sequence = 0;
+    int64_t to[4096];
+    int32_t at[4096];
+    tnr_value positions;
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = i;
+        at[i] = (int32_t)i;
+    }
+    MUST(tnr_tensor_from(tnr_vm_device(vm), at, &n, 1, TNB_I32, &positions, &err));
+    MUST(tnr_kv_begin_forward(vm, cache, &sequence, &n, 1, &err));
+    call("batch_prefill", embed(ids, n, 1), &positions, to, n);
+    MUST(tnr_kv_end_forward(vm, cache, &err));
+    tnr_release(&positions);
+}
+
+static void
+run_steps(const int32_t *ids, int64_t n, bool again)
+{
+    step("prefill", ids, 1, 0);
+    for (int64_t i = 1; i < n; i++) {
+        step("decode", ids + i, 1, i);
+        if (again && i % 3 == 2) {
+            static const int32_t other = 1;
+            step("decode", &other, 1, i + 1 < n ? i + 1 : 0);
+            MUST(tnr_kv_popn(vm, cache, 0, 2, &err));
+            step("decode", ids + i, 1, i);
+        }
+    }
+    if (again) { /* row 0 may have been overwritten by the other token's */
+        MUST(tnr_kv_clear(vm, cache, &err));
+        MUST(tnr_kv_add_sequence(vm, cache, 0, &err));
+        step("prefill", ids, 1, 0);
+    }
+}
+
+/* A sequence of half of the tokens, forked; the child goes on with the rest while another sequence begins anew. */
+static void
+run_batch(const int32_t *ids, int64_t n)
+{
+    const int64_t half = n / 2, sequences[] = {1, 2}, lengths[] = {1, 1};
+    step("prefill", ids, 1, 0);
+    for (int64_t i = 1; i < half; i++)
+        step("decode", ids + i, 1, i);
+    MUST(tnr_kv_fork_sequence(vm, cache, 0, 1, -1, &err));
+    MUST(tnr_kv_add_sequence(vm, cache, 2, &err));
+    for (int64_t i = half; i < n; i++) {
+        const int32_t pair[] = {ids[i], ids[i - half]};
+        const int64_t to[] = {i, i - half < half ? i - half : i};
+        MUST(tnr_kv_begin_forward(vm, cache, sequences, lengths, 2, &err));
+        float *before = malloc((size_t)vocabulary * sizeof *before);
+        call("batch_decode", embed(pair, 2, 2), NULL, to, 2);
+        free(before);
+        MUST(tnr_kv_end_forward(vm, cache, &err));
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    if (argc < 5 || argc > 4096)
+        return 2;
+    const char *way = argv[3];
+    const int64_t n = argc - 4, sizes[] = {4, n + 64, n + 16, 16, 0};
+    int32_t ids[4096];
+    tnr_session *s;
+    tnr_value shapes[5];
+    for (int64_t i = 0; i < n; i++)
+        ids[i] = atoi(argv[4 + i]);
+    tnr_session_options opt = {.function = "decode", .target = getenv("LOGITS_TARGET")};
+    MUST(tnr_session_open(argv[1], &opt, &s, &err));
+    vm = tnr_session_vm(s);
+    vocabulary = tnr_session_signature(s)->results[0].dims[2];
+    rows = malloc((size_t)(n * vocabulary) * sizeof *rows);
+    for (int64_t i = 0; i < n * vocabulary; i++)
+        rows[i] = NAN;
+    MUST(tnr_params_open(vm, NULL, &weights, &err));
+    for (int i = 0; i < 5; i++)
+        MUST(tnr_shape_new(&sizes[i], 1, &shapes[i], &err));
+    MUST(tnr_vm_call(vm, "create_paged_kv_cache", shapes, 5, &cache, &err));
+    MUST(tnr_kv_add_sequence(vm, cache, 0, &err));
+    if (strcmp(way, "once") == 0)
+        run_once(ids, n);
+    else if (strcmp(way, "chunks") == 0)
+        for (int64_t i = 0; i < n; i += 3)
+            step("prefill", ids + i, n - i < 3 ? n - i : 3, n - i < 3 ? n - 1 : i + 2);
+    else if (strcmp(way, "batch") == 0)
+        run_batch(ids, n);
+    else
+        run_steps(ids, n, strcmp(way, "again") == 0);
+    FILE *f = fopen(argv[2], "wb");
+    if (!f || fwrite(rows, sizeof *rows, (size_t)(n * vocabulary), f) != (size_t)(n * vocabulary) ||
+        fclose(f) != 0)
+        return 1;
+    for (int i = 0; i < 5; i++)
+        tnr_release(&shapes[i]);
+    tnr_release(&cache);
+    tnr_release(&weights);
+    tnr_session_close(s);
+    free(rows);
+    return 0;
+}
