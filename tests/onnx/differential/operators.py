@@ -621,6 +621,14 @@ def image(g, spatial, channels=None):
     return g.fresh((g.pick([1, 1, 1, 2, 3]), c) + tuple(g.pick(extents) for _ in range(spatial)), "float32", -2, 2)
 
 
+def distinct_image(g, shape):
+    """All elements differ by 1/8 at least: where it matters which one is the largest, of equal ones either may be meant, and of what other
+    nodes compute rounding decides."""
+    x = g.input((g.rng.permutation(int(np.prod(shape))) / 8).astype(np.float32).reshape(shape))
+    x.fixed = True
+    return x
+
+
 def window(g, v, spatial, pooling=False):
     k = [g.pick([1, 1, 2, 3, 3, 5]) for _ in range(spatial)]
     if pooling:
@@ -881,7 +889,7 @@ def mel(g, op):
 
 @operator("MaxUnpool")
 def max_unpool(g, op):
-    x = image(g, 2)
+    x = distinct_image(g, (g.integer(1, 3), g.pick([1, 2, 3, 8])) + tuple(g.pick([1, 4, 7, 8, 13]) for _ in range(2)))
     k = [min(2, d) for d in x.shape[2:]]
     y = g.add("MaxPool", [x], 2, kernel_shape=k, strides=k)
     for v in y or []:

@@ -4,15 +4,13 @@ that --only finds it."""
 import numpy as np
 from graph import subgraph
 from onnx import TensorProto, helper
-from operators import add_with_captured, axes_of, axis_of, image, operator, weight
+from operators import add_with_captured, axes_of, axis_of, distinct_image, image, operator, weight
 
 
 @operator("MaxPool:indices")
 def pool_indices(g, _):
-    """All elements differ: of equal ones either may be meant."""
     shape = (g.integer(1, 2), g.integer(1, 3)) + tuple(g.integer(3, 8) for _ in range(g.pick([1, 2, 2, 3])))
-    x = g.input((g.rng.permutation(int(np.prod(shape))) / 8).astype(np.float32).reshape(shape))
-    x.fixed = True
+    x = distinct_image(g, shape)
     k = [g.integer(1, min(3, d)) for d in shape[2:]]
     return g.add("MaxPool", [x], 2, kernel_shape=k, strides=[g.integer(1, 3) for _ in k] if g.chance(0.6) else None,
                  pads=[g.integer(0, n - 1) for n in k * 2] if g.chance(0.4) else None, storage_order=g.integer(0, 1), ceil_mode=g.integer(0, 1))
@@ -54,7 +52,8 @@ def attention(g, _):
     ins += [g.fresh((b, kv, p, d), "float32", -1, 1), g.fresh((b, kv, p, dv), "float32", -1, 1)]
     for v in ins[:3]:
         v.fixed = True  # extents that do not fit are for each to refuse in its own way
-    return g.add("Attention", ins, 3, exact=False, is_causal=g.integer(0, 1), scale=g.pick([None, 0.5]), softcap=g.pick([None, None, 2.0]))
+    causal = g.integer(0, 1) if s > 1 or t == 1 else 0  # ONNX Runtime's kernel lets a single query see all keys
+    return g.add("Attention", ins, 3, exact=False, is_causal=causal, scale=g.pick([None, 0.5]), softcap=g.pick([None, None, 2.0]))
 
 
 @operator("Resize:all")
