@@ -11,10 +11,12 @@
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/session.h"
 
+/* What a session does; from one to the next by compare and exchange, so that a thread too many is told of. */
+enum { IDLE, RUNS, STARTS, STARTED, JOINED };
+
 /* A call in a thread of its own. */
 struct started {
-    pthread_t thread;
-    bool is; /* until it was waited for */
+    pthread_t thread; /* of what is STARTED or JOINED */
     atomic_bool ended;
     const tnr_binding *inputs;
     tnr_binding *outputs;
@@ -38,6 +40,7 @@ struct tnr_session {
     bool *given;
     tnr_value weights; /* from files of their own; null until used */
     char *weights_path;
+    atomic_int state;
     struct started call;
 };
 
@@ -164,7 +167,7 @@ tnr_session_close(tnr_session *s)
 {
     if (!s)
         return;
-    if (s->call.is)
+    if (atomic_load(&s->state) == STARTED)
         (void)pthread_join(s->call.thread, NULL);
     tnr_release(&s->weights);
     free(s->weights_path);
@@ -472,14 +475,16 @@ call(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs, tnr_binding *
     return st;
 }
 
+/* The session goes from IDLE to `state`, if the call can be made. */
 static tnb_status
-check_call(const tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs,
+begin_call(tnr_session *s, int state, const tnr_binding *inputs, uint32_t n_inputs,
            const tnr_binding *outputs, uint32_t n_outputs, tnb_err *err)
 {
+    int idle = IDLE;
     NEED(s, err);
     NEED_N(inputs, n_inputs, err);
     NEED_N(outputs, n_outputs, err);
-    if (!s->call.is)
+    if (atomic_compare_exchange_strong(&s->state, &idle, state))
         return TNB_OK;
     (void)tnb_fail(err, TNB_INVALID, "a call of this session is under way");
     tnb_hint(err, "wait for it with tnr_session_wait, or open another session");
@@ -490,8 +495,10 @@ tnb_status
 tnr_session_run(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs, tnr_binding *outputs,
                 uint32_t n_outputs, tnb_err *err)
 {
-    TNB_TRY(check_call(s, inputs, n_inputs, outputs, n_outputs, err));
-    return call(s, inputs, n_inputs, outputs, n_outputs, err);
+    TNB_TRY(begin_call(s, RUNS, inputs, n_inputs, outputs, n_outputs, err));
+    tnb_status st = call(s, inputs, n_inputs, outputs, n_outputs, err);
+    atomic_store(&s->state, IDLE);
+    return st;
 }
 
 static void *
@@ -511,7 +518,7 @@ tnr_session_start(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs,
                   tnr_binding *outputs, uint32_t n_outputs, void (*done)(void *user), void *user,
                   tnb_err *err)
 {
-    TNB_TRY(check_call(s, inputs, n_inputs, outputs, n_outputs, err));
+    TNB_TRY(begin_call(s, STARTS, inputs, n_inputs, outputs, n_outputs, err));
     struct started *c = &s->call;
     c->inputs = inputs;
     c->n_inputs = n_inputs;
@@ -521,28 +528,36 @@ tnr_session_start(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs,
     c->user = user;
     c->err = (tnb_err){0};
     atomic_store(&c->ended, false);
-    c->is = true;
-    if (pthread_create(&c->thread, NULL, run_started, s) == 0)
+    bool is = pthread_create(&c->thread, NULL, run_started, s) == 0;
+    atomic_store(&s->state, is ? STARTED : IDLE);
+    if (is)
         return TNB_OK;
-    c->is = false;
     return tnb_fail(err, TNB_NO_MEMORY, "no thread for a call: the system has none to give");
 }
 
 bool
 tnr_session_done(const tnr_session *s)
 {
-    return !s || !s->call.is || atomic_load(&s->call.ended);
+    int state = s ? atomic_load(&s->state) : IDLE;
+    return state == IDLE || state == RUNS || (state != STARTS && atomic_load(&s->call.ended));
 }
 
 tnb_status
 tnr_session_wait(tnr_session *s, tnb_err *err)
 {
+    int started = STARTED;
     NEED(s, err);
-    if (!s->call.is)
-        return tnb_fail(err, TNB_INVALID, "no call of this session was started");
-    (void)pthread_join(s->call.thread, NULL);
-    s->call.is = false;
-    if (s->call.status != TNB_OK && err)
+    if (!atomic_compare_exchange_strong(&s->state, &started, JOINED))
+        return tnb_fail(err, TNB_INVALID,
+                        started == JOINED ? "another thread waits for the call of this session"
+                                          : "no call of this session was started");
+    if (pthread_join(s->call.thread, NULL) != 0) { /* of the thread itself */
+        atomic_store(&s->state, STARTED);
+        return tnb_fail(err, TNB_INVALID, "a call cannot wait for its own end");
+    }
+    tnb_status st = s->call.status;
+    if (st != TNB_OK && err)
         *err = s->call.err;
-    return s->call.status;
+    atomic_store(&s->state, IDLE);
+    return st;
 }

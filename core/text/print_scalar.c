@@ -183,7 +183,7 @@ bool
 pr_range_bounds(printer *p, const tn_node *n, const tn_expr **end)
 {
     const tn_range *g = tn_as_range(n);
-    int64_t a, b;
+    int64_t a, b, sum;
     *end = NULL;
     if (!tnb_dtype_eq(tn_dtype_of(g->min), tn_dtype_of(g->extent)))
         return false;
@@ -193,7 +193,8 @@ pr_range_bounds(printer *p, const tn_node *n, const tn_expr **end)
     }
     *end = tn_add(p->child, g->min, g->extent);
     if (tn_int_value(g->min, &a) && tn_int_value(g->extent, &b))
-        return tn_is(*end, TN_KIND_INT_IMM) && ((const tn_int_imm *)*end)->value == a + b;
+        return tn_is(*end, TN_KIND_INT_IMM) && !__builtin_add_overflow(a, b, &sum) &&
+               ((const tn_int_imm *)*end)->value == sum;
     const tn_expr *ends[] = {tn_simplify_now(p->child, *end), *end};
     for (int i = 0; i < 2; i++) {
         /* as the reader does it */

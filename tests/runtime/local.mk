@@ -64,6 +64,11 @@ RUNTIME_MODULES = \
 EXTRA_DIST += $(RUNTIME_MODULES)
 if HAVE_CMOCKA
 if BUILD_CPU
+check_PROGRAMS += tests/runtime/t_session
+TESTS += tests/runtime/t_session
+tests_runtime_t_session_SOURCES = tests/runtime/t_session.c tests/base/harness.h tests/base/scratch.h
+tests_runtime_t_session_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_runtime_t_session_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 check_PROGRAMS += tests/runtime/t_weights
 TESTS += tests/runtime/t_weights
 tests_runtime_t_weights_SOURCES = tests/runtime/t_weights.c tests/base/harness.h tests/base/scratch.h

@@ -7,8 +7,8 @@
  *     tnr_session_run(s, &in, 1, &out, 1, &err);
  *     tnr_session_close(s);
  *
- * A session is a runtime, an artifact and a machine (tenon/rt/vm.h), which can be asked for. It is used by one thread at a time;
- * several sessions may share a runtime. docs/embedding.md has a whole program. Arguments that are NULL and memory that lacks are
+ * A session is a runtime, an artifact and a machine (tenon/rt/vm.h), which can be asked for. It is used by one thread at a time (a call
+ * of a second one is refused); several sessions may share a runtime. docs/embedding.md has a whole program. Arguments that are NULL and memory that lacks are
  * reported as tenon/rt/vm.h says.
  */
 #ifndef TENON_RT_SESSION_H
@@ -96,7 +96,7 @@ tnr_session_run(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs, tn
                 uint32_t n_outputs, tnb_err *err);
 
 /* The same in a thread of the session's; returns at once. Bindings and what they point to stay, and are not looked at, until
- * tnr_session_wait has returned. `done(user)` (NULL: nothing) is called in that thread at the end of the call; it must not wait. */
+ * tnr_session_wait has returned. `done(user)` (NULL: nothing) is called in that thread at the end of the call; it must not wait (TNB_INVALID). */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_session_start(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs,
                   tnr_binding *outputs, uint32_t n_outputs, void (*done)(void *user), void *user,
@@ -104,7 +104,7 @@ tnr_session_start(tnr_session *s, const tnr_binding *inputs, uint32_t n_inputs,
 /* Whether the call that was started has ended; true when there is none. Does not wait. */
 TNB_EXPORT bool
 tnr_session_done(const tnr_session *s);
-/* Waits for it, and gives its status and error. TNB_INVALID: none was started. */
+/* Waits for it, and gives its status and error. TNB_INVALID: none was started, or another thread waits. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_session_wait(tnr_session *s, tnb_err *err);
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One session in the hands of several threads: a call is made, or refused because another one is under way; none disturbs another. */
+#include "tests/base/scratch.h"
+
+#include "tenon/base/conf.h"
+#include "tenon/core/text.h"
+#include "tenon/kit/driver.h"
+#include "tenon/rt/session.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { N = 20000, CALLS = 200, THREADS = 3 };
+
+static tnb_conf *conf;
+static tnb_plugins *plugins;
+static tn_registry *registry;
+static tnr_runtime *rt;
+static tnr_session *session;
+
+static const char module[] = "@I.ir_module\n"
+                             "class Module:\n"
+                             "    @R.function\n"
+                             "    def main(x: R.Tensor((20000,), \"float32\")):\n"
+                             "        with R.dataflow():\n"
+                             "            gv = R.add(x, x)\n"
+                             "            R.output(gv)\n"
+                             "        return gv\n";
+
+#define OK(expr)                                    \
+    do {                                            \
+        tnb_err err = {0};                          \
+        if ((expr) != TNB_OK)                       \
+            fail_msg("%s: %s", #expr, err.message); \
+    } while (0)
+
+static int
+setup(void **state)
+{
+    tnb_diags *diags = tnb_diags_new();
+    conf = tnb_conf_load(NULL, diags);
+    assert_non_null(conf);
+    tnb_diags_free(diags);
+    OK(tnb_plugins_open(conf, NULL, &plugins, &err));
+    registry = tn_registry_new(plugins);
+    tnr_runtime_options opt = {.plugins = plugins, .conf = conf, .threads = 2};
+    OK(tnr_runtime_new(&opt, &rt, &err));
+    assert_int_equal(scratch_make(state), 0);
+    tn_ctx *ctx = tn_ctx_new(registry);
+    tnk_model model = {.module = tn_read_module(ctx, "double.py", module, sizeof module - 1)};
+    const char *target = "cpu", *out = in_scratch("double.tno");
+    tnk_compile_options how = {
+        .conf = conf, .targets = &target, .n_targets = 1, .jobs = 1, .output = out};
+    tnk_compile_result result;
+    assert_true(model.module && tnk_compile(ctx, &model, &how, &result) == TNB_OK);
+    tn_ctx_free(ctx);
+    tnr_session_options so = {.runtime = rt};
+    OK(tnr_session_open(out, &so, &session, &err));
+    return 0;
+}
+
+static int
+teardown(void **state)
+{
+    tnr_session_close(session);
+    tnr_runtime_free(rt);
+    tn_registry_free(registry);
+    tnb_plugins_close(plugins);
+    tnb_conf_free(conf);
+    return scratch_free(state);
+}
+
+/* What a thread saw. */
+typedef struct calls {
+    float value;
+    bool starts; /* and waits, in place of running */
+    int made, refused, wrong;
+    float x[N], y[N];
+} calls;
+
+static void *
+use(void *p)
+{
+    calls *c = p;
+    tnr_binding in = {.data = c->x}, out = {.data = c->y, .bytes = sizeof c->y};
+    for (int i = 0; i < N; i++)
+        c->x[i] = c->value + (float)i;
+    for (int i = 0; i < CALLS; i++) {
+        tnb_err err = {0};
+        memset(c->y, 0, sizeof c->y);
+        tnb_status st = c->starts ? tnr_session_start(session, &in, 1, &out, 1, NULL, NULL, &err)
+                                  : tnr_session_run(session, &in, 1, &out, 1, &err);
+        if (st != TNB_OK) {
+            c->refused++;
+            c->wrong += st != TNB_INVALID || !strstr(err.message, "is under way");
+            continue;
+        }
+        if (c->starts)
+            c->wrong += tnr_session_wait(session, &err) != TNB_OK;
+        c->made++;
+        for (int k = 0; k < N; k++)
+            if (c->y[k] != 2 * c->x[k]) {
+                c->wrong++;
+                break;
+            }
+    }
+    return NULL;
+}
+
+static void
+threads_disturb_no_call_of_another(void **state)
+{
+    (void)state;
+    calls *c = calloc(THREADS, sizeof *c);
+    pthread_t thread[THREADS];
+    assert_non_null(c);
+    for (int i = 0; i < THREADS; i++) {
+        c[i].value = (float)i * 1000;
+        c[i].starts = i == 2;
+        assert_int_equal(pthread_create(&thread[i], NULL, use, &c[i]), 0);
+    }
+    int made = 0;
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(c[i].wrong, 0);
+        assert_int_equal(c[i].made + c[i].refused, CALLS);
+        made += c[i].made;
+    }
+    assert_true(made > 0 && tnr_session_done(session));
+    c[0].made = c[0].refused = 0;
+    use(&c[0]);
+    assert_int_equal(c[0].made, CALLS);
+    free(c);
+}
+
+/* ---- a call that waits for itself ---- */
+
+static _Atomic int waited;
+
+static void
+wait_within(void *user)
+{
+    tnb_err err = {0};
+    waited = tnr_session_wait(user, &err);
+}
+
+static void
+a_call_does_not_wait_for_itself(void **state)
+{
+    (void)state;
+    static float x[N], y[N];
+    tnr_binding in = {.data = x}, out = {.data = y, .bytes = sizeof y};
+    for (int i = 0; i < 20; i++) {
+        waited = -1;
+        OK(tnr_session_start(session, &in, 1, &out, 1, wait_within, session, &err));
+        while (waited == -1)
+            usleep(100);
+        OK(tnr_session_wait(session, &err));
+        assert_int_equal(waited, TNB_INVALID);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_disturb_no_call_of_another),
+        cmocka_unit_test(a_call_does_not_wait_for_itself),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
