@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 LM_INCLUDES = \
+	include/tenon/lm/generate.h \
 	include/tenon/lm/sample.h \
 	include/tenon/lm/tokenizer.h
 if BUILD_LM
@@ -9,7 +10,9 @@ endif
 lm_libtenon_lm_la_SOURCES = \
 	lm/decode.c \
 	lm/encode.c \
+	lm/generate.c \
 	lm/merge.c \
+	lm/model.c \
 	lm/normalize.c \
 	lm/read_gguf.c \
 	lm/read_json.c \

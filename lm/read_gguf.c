@@ -161,6 +161,8 @@ read_meanings(tnl_tokenizer *t, const tnb_gguf *g, bool begin, tnb_err *err)
         int64_t id;
         if (!tnb_gguf_int(tnb_gguf_find(g, keys[i]), 0, &id))
             continue;
+        if (id == UINT32_MAX) /* -1, written as the unsigned number that these are: none */
+            continue;
         if (id < 0 || id >= (int64_t)t->n_tokens)
             return tnb_fail(err, TNB_FORMAT, "%s is %lld, which is not in the vocabulary of %u",
                             keys[i], (long long)id, t->n_tokens);

@@ -38,10 +38,15 @@ tools_tenon_SOURCES = \
 	tools/tune.h \
 	tools/tune_point.c \
 	tools/values.c
+if BUILD_LM
+tools_tenon_SOURCES += tools/generate.c tools/language.c tools/language.h
+LM_COMMANDS = generate
+LM_LINK = $(LM_LIB)
+endif
 nodist_tools_tenon_SOURCES = tools/static_plugins.c
 EXTRA_tools_tenon_DEPENDENCIES = $(STATIC_PLUGINS)
 tools_tenon_LDFLAGS = $(AM_LDFLAGS) '-Wl,-rpath,$$ORIGIN/@TENON_LIB_FROM_BIN@'
-tools_tenon_LDADD = $(STATIC_PLUGIN_LIBS) $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB)
+tools_tenon_LDADD = $(STATIC_PLUGIN_LIBS) $(LM_LINK) $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB)
 
 # The plugins that configure's --with-static-plugins names.
 CLEANFILES += tools/static_plugins.c
@@ -51,7 +56,7 @@ tools/static_plugins.c: tools/static_plugins.sh $(PLUGIN_MANIFESTS) Makefile
 	    '$(TENON_ABI_MAJOR).$(TENON_ABI_MINOR)' $(STATIC_PLUGINS) > $@.tmp && mv $@.tmp $@
 
 # Manual pages and shell completion come from the tables of options: made by the program itself.
-TENON_COMMANDS = bench check check-config check-plugin compile diff doctor help list new-plugin plugin onnx-test opt run show tune
+TENON_COMMANDS = bench check check-config check-plugin compile diff doctor help list new-plugin plugin onnx-test opt run show tune $(LM_COMMANDS)
 TENON_MANUALS = tools/man/tenon.1 $(TENON_COMMANDS:%=tools/man/tenon-%.1)
 man1_MANS = $(TENON_MANUALS)
 completiondir = $(datadir)/bash-completion/completions

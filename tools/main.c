@@ -12,6 +12,9 @@
 
 const tnt_command *const tnt_commands[] = {&tnt_command_compile,
                                            &tnt_command_run,
+#ifdef HAVE_LM
+                                           &tnt_command_generate,
+#endif
                                            &tnt_command_bench,
                                            &tnt_command_opt,
                                            &tnt_command_check,

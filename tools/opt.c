@@ -154,7 +154,8 @@ run_check(tnt_session *s, const tnt_args *a)
 static const tnt_option opt_options[] = {
     {"passes", 'p', TNT_VALUE, "LIST",
      "comma-separated passes, Name or Name{option=value, ...}; @pipeline, @PHASE: the target's "
-     "passes"},
+     "passes",
+     NULL, true},
     {"target", 't', TNT_VALUE, "NAME", "current target of the passes"},
     {"output", 'o', TNT_VALUE, "FILE.py", "output file (default: standard output)"},
     TNT_PASS_CONFIG,

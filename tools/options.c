@@ -92,13 +92,12 @@ unknown_option(const tnt_command *c, const char *text, size_t n)
                 : tnt_usage(c, "unknown option '--%s'", name);
 }
 
-/* No value at all is most likely a variable of the shell that is not set: it must not mean what is the default. A list of no
- * passes is one. */
+/* No value at all is most likely a variable of the shell that is not set: it must not mean what is the default. */
 static bool
 is_blank(const tnt_option *o, const char *value)
 {
     const char *skipped = strcmp(o->name, "target") == 0 ? " \t," : " \t";
-    return strcmp(o->name, "passes") != 0 && value[strspn(value, skipped)] == '\0';
+    return !o->blank && value[strspn(value, skipped)] == '\0';
 }
 
 static void

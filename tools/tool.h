@@ -30,6 +30,7 @@ typedef struct tnt_option {
     const char *metavar;
     const char *doc;
     const char *needs; /* another option, without which this one has no effect; NULL: none */
+    bool blank;        /* a value of blanks, or none, means something */
 } tnt_option;
 
 /* The option of commands that run passes; tnt_compile_options reads it. */
@@ -322,5 +323,7 @@ extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench
     tnt_command_check, tnt_command_check_config, tnt_command_diff, tnt_command_list,
     tnt_command_show, tnt_command_onnx_test, tnt_command_doctor, tnt_command_tune,
     tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_plugin, tnt_command_help;
+/* Where the language models' library is built. */
+extern const tnt_command tnt_command_generate;
 
 #endif

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tenon generate` writes the text that llama2.c writes for a trained model, from each form of it, and keeps to its options."""
+import json
+import os
+import signal
+import subprocess
+import sys
+
+from lmtest import models
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import DIGITS, TENON, check, done, path, refused, tenon, write  # noqa: E402
+
+GGUF, BIN, VOCAB = (models("llm", "stories260K", f) for f in ("stories260K.gguf", "stories260K.bin", "tok512.bin"))
+EXPECTED = open(models("llm", "stories260K", "expected_greedy_200.txt"), newline="").read()
+IDS = [int(i) for i in open(models("llm", "stories260K", "expected_greedy_ids.txt")).readline().split()]
+
+
+def generate(*args):
+    return tenon("generate", *args)
+
+
+tno = path("stories.tno")
+usual = ["--prompt", "", "--max-tokens", "200"]
+r = generate(GGUF, *usual)
+check(r.returncode == 0 and r.stdout == EXPECTED, "the text of a GGUF file", r)
+check("answer 200 tokens" in r.stderr, "the speed is told", r)
+r = generate(BIN, *usual, "--tokenizer", VOCAB)
+check(r.returncode == 0 and r.stdout == EXPECTED, "the text of a file of llama2.c", r)
+r = tenon("compile", GGUF, "-o", tno)
+check(r.returncode == 0, "the model is compiled", r)
+r = generate(tno, *usual)
+check(r.returncode == 0 and r.stdout == EXPECTED, "the text of an artifact", r)
+r = generate(tno, *usual, "--threads", "1", "--json")
+told = json.loads(r.stdout)
+check(told["text"] == EXPECTED and told["tokens"] == IDS[1:201] and told["reason"] == "count of tokens", "--json has text and tokens", r)
+
+prompt = write("prompt.txt", EXPECTED[:120])
+with open(prompt) as f:
+    whole = subprocess.run([TENON, "generate", tno, "--prompt-file", "-", "--max-tokens", "60"], stdin=f, capture_output=True, text=True)
+check(whole.returncode == 0 and len(whole.stdout) > 60, "a prompt from a pipe", whole)
+draws = ["--prompt", "Once upon a time", "--max-tokens", "80", "--temperature", "1", "--top-p", "0.95"]
+first, again, other = (generate(tno, *draws, "--seed", s, "--threads", t) for s, t in (("5", "1"), ("5", "2"), ("6", "2")))
+check(first.returncode == 0 and first.stdout == again.stdout, "the same seed gives the same text on any number of threads", again)
+check(first.stdout != other.stdout, "another seed gives another text", other)
+r = generate(tno, *usual, "--stop", "big, red", "--json")
+told = json.loads(r.stdout)
+check(told["text"] == EXPECTED[:EXPECTED.index("big, red")] and told["reason"] == "stop text", "--stop ends before the text", r)
+r = generate(tno, "--prompt", "", "--max-tokens", "0", "--context", "40", "--json")
+told = json.loads(r.stdout)
+check(len(told["tokens"]) == 48 and told["reason"] == "context full", "writing ends where the cache's pages are full", r)
+
+refused("a prompt beyond the cache", generate(tno, "--prompt-file", prompt, "--context", "16"), "more than the cache has room for: 16")
+refused("no prompt", generate(tno), "a prompt is needed", status=(2,))
+refused("two prompts", generate(tno, "--prompt", "a", "--prompt-file", "-"), "cannot both be given", status=(2,))
+refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "top-p is 2", status=(2,))
+refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "this is no language model")
+refused("a tokenizer that is none", generate(tno, "--prompt", "a", "--tokenizer", BIN), "this is no tokenizer")
+
+p = subprocess.Popen([TENON, "generate", tno, "--prompt", "", "--max-tokens", "0", "--ignore-end", "--context", "500000"], stdout=subprocess.PIPE)
+p.stdout.read(50)
+p.send_signal(signal.SIGINT)
+p.stdout.read()
+check(p.wait(60) in (-signal.SIGINT, 0), "Ctrl-C ends the writing")
+done()

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands for language models share: opening one, sampling, Ctrl-C. */
+#include "config.h"
+#include "language.h"
+
+#include <signal.h>
+
+enum { USUAL_CONTEXT = 4096 };
+
+bool
+tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t room,
+                  tnt_language *out)
+{
+    tnb_err err = {0};
+    int64_t context;
+    *out = (tnt_language){0};
+    if (!tnt_int(a, "context", USUAL_CONTEXT, 1, INT32_MAX, &context) ||
+        !tnt_program_open(s, a, path, &out->program))
+        return false;
+    const tnl_model_options o = {.size = sizeof o,
+                                 .tokens = room ? room : (uint64_t)context,
+                                 .tokenizer = tnt_value(a, "tokenizer", NULL),
+                                 .weights = tnt_value(a, "weights", NULL)};
+    double start = tnt_now();
+    tnb_status st = tnl_model_open(out->program.vm, out->program.artifact, &o, &out->model, &err);
+    out->open_seconds = tnt_now() - start;
+    if (st == TNB_OK)
+        return true;
+    tnt_complain(&err);
+    tnt_language_close(out);
+    return false;
+}
+
+void
+tnt_language_close(tnt_language *l)
+{
+    tnl_model_free(l->model);
+    l->model = NULL;
+    tnt_program_close(&l->program);
+}
+
+bool
+tnt_sampling(const tnt_args *a, tnl_sampling *out)
+{
+    int64_t k, seed;
+    *out = (tnl_sampling){.size = sizeof *out};
+    if (!tnt_float(a, "temperature", 0, &out->temperature) ||
+        !tnt_float(a, "top-p", 1, &out->top_p) || !tnt_float(a, "min-p", 0, &out->min_p) ||
+        !tnt_float(a, "repetition-penalty", 1, &out->repetition) ||
+        !tnt_float(a, "frequency-penalty", 0, &out->frequency) ||
+        !tnt_float(a, "presence-penalty", 0, &out->presence) ||
+        !tnt_int(a, "top-k", 0, 0, INT32_MAX, &k) || !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed))
+        return false;
+    out->top_k = (int32_t)k;
+    out->seed = (uint64_t)seed;
+    /* what the library would refuse, before a model is compiled for it */
+    tnb_err err = {0};
+    tnl_sampler *try;
+    if (tnl_sampler_new(out, 1, &try, &err) != TNB_OK) {
+        tnt_usage(a->command, "%s", err.message);
+        return false;
+    }
+    tnl_sampler_free(try);
+    return true;
+}
+
+/* ---- Ctrl-C ---- */
+static volatile sig_atomic_t interrupted;
+static tnr_vm *volatile running;
+static struct sigaction usual;
+
+static void
+on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+    if (running)
+        tnr_vm_cancel(running);
+}
+
+void
+tnt_catch_interrupt(const tnt_language *l)
+{
+    struct sigaction ours = {.sa_handler = on_interrupt};
+    if (l && !running) {
+        running = l->program.vm;
+        (void)sigaction(SIGINT, &ours, &usual);
+    } else if (!l && running) {
+        (void)sigaction(SIGINT, &usual, NULL);
+        tnr_vm_cancel_clear(running);
+        running = NULL;
+    }
+    if (l)
+        interrupted = 0;
+}
+
+bool
+tnt_was_interrupted(void)
+{
+    return interrupted;
+}
+
+static double
+rate(uint64_t n, double seconds)
+{
+    return seconds > 0 ? (double)n / seconds : 0;
+}
+
+void
+tnt_print_speed(const tnt_args *a, const tnl_generated *r)
+{
+    tnt_remark(a,
+               "tenon: prompt %llu tokens, %.1f a second; answer %llu tokens, %.1f a second; %s\n",
+               (unsigned long long)r->prompt_tokens, rate(r->prompt_tokens, r->prompt_seconds),
+               (unsigned long long)r->tokens, rate(r->tokens ? r->tokens - 1 : 0, r->seconds),
+               tnl_reason_name(r->reason));
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands for language models share. */
+#ifndef TENON_TOOLS_LANGUAGE_H
+#define TENON_TOOLS_LANGUAGE_H
+
+#include "tenon/lm/generate.h"
+#include "tool.h"
+
+/* Rows of a table of options: those of the model, and those of sampling. */
+#define TNT_LANGUAGE_OPTIONS                                                                 \
+    {"target", 't', TNT_VALUE, "NAME",                                                       \
+     "target (default: cpu); with an artifact: the variants to choose from, NAME[,NAME...] " \
+     "(default: [tenon] target_order)"},                                                     \
+        {"context", 0, TNT_VALUE, "N",                                                       \
+         "tokens that the cache has room for (default: the model's context, at most 4096)"}, \
+        {"tokenizer", 0, TNT_VALUE, "FILE",                                                  \
+         "tokenizer.json, tokenizer.model, GGUF file or folder (default: the model's own)"}, \
+        {"weights", 0, TNT_VALUE, "PATH",                                                    \
+         "where an artifact's weights are (default: where they were when it was compiled)"}, \
+        {"threads", 0, TNT_VALUE, "N",                                                       \
+         "number of threads (default: all processors of the process)"},                      \
+        TNT_MCPU("default: native"),                                                         \
+        {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},           \
+    {                                                                                        \
+        "no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"                         \
+    }
+#define TNT_SAMPLING_OPTIONS                                                             \
+    {"temperature", 0, TNT_VALUE, "X", "0 takes the likeliest token (default: 0)"},      \
+        {"top-k", 0, TNT_VALUE, "N", "draw from the N likeliest tokens (default: all)"}, \
+        {"top-p", 0, TNT_VALUE, "X",                                                     \
+         "draw from the fewest tokens of this probability together (default: 1)"},       \
+        {"min-p", 0, TNT_VALUE, "X",                                                     \
+         "draw from tokens this share as likely as the likeliest (default: 0)"},         \
+        {"repetition-penalty", 0, TNT_VALUE, "X",                                        \
+         "divide the logits of tokens that were there (default: 1)"},                    \
+        {"frequency-penalty", 0, TNT_VALUE, "X",                                         \
+         "subtract this for each time that a token was there (default: 0)"},             \
+        {"presence-penalty", 0, TNT_VALUE, "X",                                          \
+         "subtract this if a token was there (default: 0)"},                             \
+    {                                                                                    \
+        "seed", 0, TNT_VALUE, "N", "seed of draws (default: 0)"                          \
+    }
+
+typedef struct tnt_language {
+    tnt_program program;
+    tnl_model *model;
+    double open_seconds; /* of weights, tokenizer and cache */
+} tnt_language;
+
+/* False after a message. `room` 0: as --context says. */
+bool
+tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t room,
+                  tnt_language *out);
+void
+tnt_language_close(tnt_language *l);
+bool
+tnt_sampling(const tnt_args *a, tnl_sampling *out);
+
+/* From now on Ctrl-C ends the writing of the model (NULL: the program again). */
+void
+tnt_catch_interrupt(const tnt_language *l);
+/* Whether it did since. */
+bool
+tnt_was_interrupted(void);
+
+/* "prompt 5 tokens, 120.3 a second; answer 200 tokens, 80.1 a second; end of text" on standard error. */
+void
+tnt_print_speed(const tnt_args *a, const tnl_generated *r);
+
+#endif
