@@ -132,7 +132,10 @@ put_kernel(payload *p, const tnk_kernel *kernel, const spirv_kernel *k, const sp
     put(p, &record, sizeof record / sizeof(uint32_t));
     put(p, name, name_words);
     for (uint32_t i = 0; i < kernel->n_params; i++) {
-        uint32_t word = gpu_generic_param_word(spirv_kernel_param(&kernel->params[i]));
+        gpu_generic_param param = spirv_kernel_param(&kernel->params[i]);
+        if (gpu_generic_is_memory(param) && !(k->flags & GPU_GENERIC_ADDRESSES))
+            param.more = spirv_bindings(&kernel->params[i]) - 1;
+        uint32_t word = gpu_generic_param_word(param);
         put(p, &word, 1);
     }
     put(p, module->at, module->n);

@@ -419,6 +419,7 @@ struct gpu_generic_placed {
     uint8_t kind;
     bool written;
     uint16_t bytes;
+    uint8_t more; /* bindings beyond the first */
 };
 
 struct gpu_generic_function {
@@ -427,7 +428,7 @@ struct gpu_generic_function {
     const unsigned char *code; /* the module's words */
     struct gpu_generic_placed *params;
     gpu_generic_kernel head;
-    uint32_t n_memory; /* of the parameters */
+    uint32_t n_memory, n_bindings; /* of the parameters */
     struct gpu_generic_layout *layout;
     VkPipeline pipeline; /* made when the kernel is first launched */
     struct gpu_generic_sets *sets;

@@ -76,34 +76,44 @@ is_memory(const struct gpu_generic_placed *p)
 }
 
 /* Where the parameter is bound, and which element it begins with. The driver binds from aligned offsets on, the kernel's code adds
- * the elements that are before. */
+ * the elements that are before. `infos`: of each of its bindings; those that nothing is left for are bound as the first one. */
 static tnb_status
 bind_memory(const struct gpu_generic_device *d, const struct gpu_generic_function *k, uint32_t i,
-            const tnr_memory *at, VkDescriptorBufferInfo *info, uint32_t *first, tnb_err *err)
+            const tnr_memory *at, VkDescriptorBufferInfo *infos, uint32_t *first, uint64_t *range,
+            tnb_err *err)
 {
     const struct gpu_generic_memory *m = at->mem;
+    const struct gpu_generic_placed *p = &k->params[i];
     const VkPhysicalDeviceLimits *l = &d->info.props.limits;
+    const uint64_t each = UINT64_C(1) << GPU_GENERIC_BINDING_BITS;
     uint64_t byte = m->offset + at->offset,
              base = byte & ~(uint64_t)(l->minStorageBufferOffsetAlignment - 1);
-    uint64_t range = ((byte - base) + at->bytes + 3) & ~UINT64_C(3);
-    range = range ? range : 4;
-    if ((byte - base) % k->params[i].bytes)
+    *range = ((byte - base) + at->bytes + 3) & ~UINT64_C(3);
+    *range = *range ? *range : 4;
+    if ((byte - base) % p->bytes)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "kernel '%s': parameter %" PRIu32 " begins at byte %" PRIu64
                         ", which is no multiple of its elements' %d bytes",
-                        k->name, i, at->offset, k->params[i].bytes);
-    if (range > l->maxStorageBufferRange) {
+                        k->name, i, at->offset, p->bytes);
+    if (p->more ? *range > each * (1 + p->more) : *range > l->maxStorageBufferRange) {
         (void)tnb_fail(err, TNB_UNSUPPORTED,
                        "kernel '%s': parameter %" PRIu32 " of %" PRIu64
                        " bytes cannot be bound: device '%s' binds at most %" PRIu32,
                        k->name, i, at->bytes, d->info.props.deviceName, l->maxStorageBufferRange);
-        tnb_hint(err, d->addresses ? "compile for bufferDeviceAddress, which the device has: -t "
-                                     "gpu_generic:auto"
-                                   : "use a smaller model, or a device with bufferDeviceAddress");
+        tnb_hint(err, d->addresses
+                          ? "compile for bufferDeviceAddress, which the device has: -t "
+                            "gpu_generic:auto"
+                          : "compile with constant extents (--dim NAME=N): such memory is bound "
+                            "in parts; or use a device with bufferDeviceAddress");
         return TNB_UNSUPPORTED;
     }
-    *info = (VkDescriptorBufferInfo){.buffer = m->block->buffer, .offset = base, .range = range};
-    *first = (uint32_t)((byte - base) / k->params[i].bytes);
+    for (uint32_t j = 0; j <= p->more; j++) {
+        uint64_t before = j * each < *range ? j * each : 0, left = *range - before;
+        infos[j] = (VkDescriptorBufferInfo){.buffer = m->block->buffer,
+                                            .offset = base + before,
+                                            .range = p->more && left > each ? each : left};
+    }
+    *first = (uint32_t)((byte - base) / p->bytes);
     return TNB_OK;
 }
 
@@ -126,12 +136,13 @@ put_scalar(const struct gpu_generic_placed *p, const tnr_param *v, unsigned char
         memcpy(block + p->at, &w, sizeof w);
 }
 
-/* What a launch touches is in d->accesses, what it binds in d->infos behind the first `skip`. */
+/* What a launch touches is in d->accesses, their number in *n; what it binds in d->infos behind the first `skip`. */
 static tnb_status
 fill(struct gpu_generic_device *d, const struct gpu_generic_function *k, const tnr_launch *l,
      unsigned char *block, uint32_t skip, uint32_t *n, tnb_err *err)
 {
     bool addresses = k->head.flags & GPU_GENERIC_ADDRESSES;
+    VkDescriptorBufferInfo *infos = d->infos + skip;
     *n = 0;
     for (uint32_t i = 0; i < l->n_params; i++) {
         const struct gpu_generic_placed *p = &k->params[i];
@@ -155,12 +166,13 @@ fill(struct gpu_generic_device *d, const struct gpu_generic_function *k, const t
             uint64_t address = m->block->address + a->begin;
             memcpy(block + p->at, &address, sizeof address);
         } else { /* what is bound may be more than what is used */
-            VkDescriptorBufferInfo *info = &d->infos[skip + *n];
             uint32_t first = 0;
-            TNB_TRY(bind_memory(d, k, i, at, info, &first, err));
+            uint64_t range = 0;
+            TNB_TRY(bind_memory(d, k, i, at, infos, &first, &range, err));
             memcpy(block + p->at, &first, sizeof first);
-            a->begin = info->offset;
-            a->end = info->offset + info->range;
+            a->begin = infos->offset;
+            a->end = infos->offset + range;
+            infos += 1 + p->more;
         }
         ++*n;
     }
@@ -303,7 +315,7 @@ launch(struct gpu_generic_stream *s, struct gpu_generic_function *k, const tnr_l
                                      .range = k->head.block_bytes ? (k->head.block_bytes + 3u) & ~3u
                                                                   : 4};
     TNB_TRY(gpu_generic_order(s, d->accesses, n, k->name, err));
-    bind(s, k, &p, bound ? n + skip : 0);
+    bind(s, k, &p, bound ? k->n_bindings + skip : 0);
     uint32_t from = flags & GPU_GENERIC_BASE ? 12 : 0;
     if (in_ring && !bound) {
         VkDeviceAddress address = s->params.buffer.address + p.block;

@@ -21,6 +21,7 @@ GPU_GENERIC_SPIRV_SOURCES = \
 	backends/gpu_generic/spirv_kernel.c \
 	backends/gpu_generic/spirv_kernel.h \
 	backends/gpu_generic/spirv_subgroup.c \
+	backends/gpu_generic/spirv_memory.c \
 	backends/gpu_generic/spirv_value.c
 if BUILD_SPIRV
 backends_gpu_generic_gpu_generic_la_SOURCES += $(GPU_GENERIC_SPIRV_SOURCES)

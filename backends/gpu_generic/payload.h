@@ -15,8 +15,9 @@
  *         the device's limit is several dispatches that differ in it
  *     then each parameter, aligned to its own size (gpu_generic_place):
  *       memory, with addresses    8 bytes: the address of the first element (SPV_KHR_physical_storage_buffer)
- *       memory, with descriptors  4 bytes: the number of its first element in what is bound. Descriptor set 0, binding i + 1
- *                                 for the i-th memory in the table's order
+ *       memory, with descriptors  4 bytes: the number of its first element in what is bound. Descriptor set 0, bindings from 1
+ *                                 on in the table's order: one each, or as many as its word says, of which each but the last has
+ *                                 2^GPU_GENERIC_BINDING_BITS bytes
  *       scalar                    4 bytes, or 8 for 64-bit dtypes; smaller integers are extended by their sign, bool is
  *                                 0 or 1, floats of 16 bits are float32
  *
@@ -38,7 +39,9 @@ enum {
     GPU_GENERIC_VERSION = 1,
     GPU_GENERIC_MAX_PARAMS = 4096,
     GPU_GENERIC_MAX_NAME_WORDS = 64,
-    GPU_GENERIC_BLOCK_ADDRESS = 16 /* offset in the push constants, with GPU_GENERIC_BLOCK */
+    GPU_GENERIC_BLOCK_ADDRESS = 16, /* offset in the push constants, with GPU_GENERIC_BLOCK */
+    GPU_GENERIC_BINDING_BITS = 27,  /* 128 MiB: what each device of Vulkan binds */
+    GPU_GENERIC_MAX_BINDINGS = 128  /* of a parameter */
 };
 
 typedef struct gpu_generic_payload {
@@ -73,23 +76,26 @@ gpu_generic_group(const uint32_t local_size[3], uint32_t subgroup_size, uint32_t
     }
 }
 
-/* A word for each parameter: kind | written << 8 | bytes << 16, where bytes is the size of one element or of the scalar. */
+/* A word for each parameter: kind | written << 8 | bindings beyond the first << 9 | bytes << 16, where bytes is the size of one element
+ * or of the scalar. */
 typedef struct gpu_generic_param {
     tnb_param_kind kind;
     bool written;
     uint32_t bytes;
+    uint32_t more; /* bindings beyond the first */
 } gpu_generic_param;
 
 static inline uint32_t
 gpu_generic_param_word(gpu_generic_param p)
 {
-    return (uint32_t)p.kind | (uint32_t)p.written << 8 | p.bytes << 16;
+    return (uint32_t)p.kind | (uint32_t)p.written << 8 | p.more << 9 | p.bytes << 16;
 }
 
 static inline gpu_generic_param
 gpu_generic_param_of(uint32_t word)
 {
-    return (gpu_generic_param){(tnb_param_kind)(word & 0xff), word >> 8 & 1, word >> 16};
+    return (gpu_generic_param){(tnb_param_kind)(word & 0xff), word >> 8 & 1, word >> 16,
+                               word >> 9 & (GPU_GENERIC_MAX_BINDINGS - 1)};
 }
 
 /* Whether the parameter is memory that is bound or addressed: what the caller gives, and the note of refused indices. */

@@ -217,7 +217,7 @@ wanted_layout(const struct gpu_generic_device *d, const struct gpu_generic_funct
     bool bound = !(flags & GPU_GENERIC_ADDRESSES), block = flags & GPU_GENERIC_BLOCK;
     struct gpu_generic_layout y = {.first = bound && block ? 0 : 1};
     if (bound)
-        y.bindings = k->n_memory + (block ? 1 : 0);
+        y.bindings = k->n_bindings + (block ? 1 : 0);
     y.push = !block                     ? k->head.block_bytes
              : !bound                   ? GPU_GENERIC_BLOCK_ADDRESS + 8
              : flags & GPU_GENERIC_BASE ? 12
@@ -395,13 +395,15 @@ make_kernel(struct gpu_generic_device *d, struct gpu_generic_module *m,
         k->params[i] = (struct gpu_generic_placed){.at = gpu_generic_place(flags, p, &end),
                                                    .kind = (uint8_t)p.kind,
                                                    .written = p.written,
-                                                   .bytes = (uint16_t)p.bytes};
+                                                   .bytes = (uint16_t)p.bytes,
+                                                   .more = (uint8_t)p.more};
         k->n_memory += gpu_generic_is_memory(p);
+        k->n_bindings += gpu_generic_is_memory(p) ? 1 + p.more : 0;
     }
     gpu_generic_capabilities(e, check_capability, &l);
     if (l.some)
         return lacks(d, k->name, l.text, err);
-    TNB_TRY(make_scratch(d, k->n_memory + 1, err));
+    TNB_TRY(make_scratch(d, k->n_bindings + 1, err));
     return find_layout(d, k, err);
 }
 

@@ -159,6 +159,8 @@ check_params(const struct gpu_generic_entry *e)
         bool power = p.bytes && !(p.bytes & (p.bytes - 1));
         if (!power || p.bytes > (gpu_generic_is_memory(p) ? 64u : 8u))
             return "a parameter of a size that is no power of two, or too large";
+        if (p.more && (p.kind != TNB_PARAM_BUFFER || h->flags & GPU_GENERIC_ADDRESSES))
+            return "a parameter in several bindings that is no memory, or has an address";
         (void)gpu_generic_place(h->flags, p, &end);
     }
     return end == h->block_bytes ? NULL : "a block of parameters of another size than theirs";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels in SPIR-V: parameters, memory, values and structured control flow (spirv_kernel.h). What the parameters' block is like
+/* Kernels in SPIR-V: parameters, values and structured control flow (spirv_kernel.h). What the parameters' block is like
  * says payload.h; features and limits are those of the target.
  */
 #include "spirv_kernel.h"
@@ -53,322 +53,12 @@ spirv_need(spirv_kernel *k, gpu_generic_feature f)
     return !k->v->failed;
 }
 
-/* ---- memory ---- */
-
-static bool
-is_half(tnb_dtype d)
-{
-    return d.bits == 16 && (d.code == TNB_FLOAT || d.code == TNB_BFLOAT);
-}
-
-/* What an element that the host gives lies in memory as. */
-static uint32_t
-stored_type(spirv_kernel *k, tnb_dtype d)
-{
-    spirv *m = &k->m;
-    if (d.bits == 8 && (tnb_dtype_is_int(d) || tnb_dtype_is_bool(d)))
-        return spirv_need(k, GPU_GENERIC_STORAGE8) ? spirv_int(m, 8, d.lanes) : 0;
-    if (d.bits == 16 && (tnb_dtype_is_int(d) || d.code == TNB_BFLOAT))
-        return spirv_need(k, GPU_GENERIC_STORAGE16) ? spirv_int(m, 16, d.lanes) : 0;
-    if (is_half(d))
-        return spirv_need(k, GPU_GENERIC_STORAGE16) ? spirv_float(m, 16, d.lanes) : 0;
-    if (d.bits < 32)
-        return tnk_visit_fail(k->v, 0, "memory of %s has no form in SPIR-V", tnb_dtype_print(d).s);
-    return spirv_type(k, d);
-}
-
-/* The same for memory of a block or of a thread. */
-static uint32_t
-kept_type(spirv_kernel *k, tnb_dtype d)
-{
-    bool narrow = tnb_dtype_is_int(d) && ((d.bits == 8 && spirv_has(k, GPU_GENERIC_INT8)) ||
-                                          (d.bits == 16 && spirv_has(k, GPU_GENERIC_INT16)));
-    return narrow ? spirv_int(&k->m, d.bits, d.lanes) : spirv_type(k, d);
-}
-
-/* What a value of the type takes in memory: a bool of a block or thread is counted as a word. */
-static uint32_t
-bytes_of(spirv_kernel *k, tnb_dtype d, bool given)
-{
-    bool narrow = tnb_dtype_is_int(d) &&
-                  (k->used >> (d.bits == 8 ? GPU_GENERIC_INT8 : GPU_GENERIC_INT16) & 1) &&
-                  d.bits < 32;
-    if (!given && !narrow)
-        d = tnb_dtype_is_bool(d) ? (tnb_dtype){TNB_UINT, 32, d.lanes} : spirv_value_dtype(k, d);
-    return d.bits / 8u * (d.lanes == 3 ? 4u : d.lanes);
-}
+/* ---- parameters ---- */
 
 static bool
 has_block(const spirv_kernel *k)
 {
     return k->flags & GPU_GENERIC_BLOCK;
-}
-
-/* A record of an array of elements of unknown number, in memory that the host gives. */
-static uint32_t
-record_of(spirv_kernel *k, uint32_t elem, uint32_t bytes, bool written)
-{
-    spirv *m = &k->m;
-    bool fresh;
-    uint32_t array = spirv_global(m, SpvOpTypeRuntimeArray, 0, &elem, 1, &fresh),
-             record = m->next++;
-    if (fresh)
-        SPIRV(m, &m->marks, OpDecorate, array, SpvDecorationArrayStride, bytes);
-    SPIRV(m, &m->globals, OpTypeStruct, record, array);
-    SPIRV(m, &m->marks, OpDecorate, record, SpvDecorationBlock);
-    SPIRV(m, &m->marks, OpMemberDecorate, record, 0, SpvDecorationOffset, 0);
-    if (!written)
-        SPIRV(m, &m->marks, OpMemberDecorate, record, 0, SpvDecorationNonWritable);
-    else if (k->global_barrier)
-        SPIRV(m, &m->marks, OpMemberDecorate, record, 0, SpvDecorationCoherent);
-    return record;
-}
-
-static tnk_id
-parameter(spirv_kernel *k, uint32_t i);
-
-/* Memory of the parameter of this number. */
-static spirv_memory
-given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t bytes, bool written)
-{
-    spirv *m = &k->m;
-    bool addresses = k->flags & GPU_GENERIC_ADDRESSES;
-    spirv_memory r = {.elem = elem, .bytes = bytes};
-    if (addresses) {
-        r.room = SpvStorageClassPhysicalStorageBuffer;
-        uint32_t type = SPIRV_TYPE(m, OpTypePointer, r.room, record_of(k, elem, bytes, written));
-        r.pointer = AT_ENTRY(k, OpBitcast, type, parameter(k, param));
-        return r;
-    }
-    uint32_t binding = 1;
-    for (uint32_t i = 0; i < param; i++)
-        binding += tnb_param_is_memory(k->kernel->params[i].kind) ||
-                   k->kernel->params[i].kind == TNB_PARAM_REFUSED;
-    uint32_t record = record_of(k, elem, bytes, written),
-             pointer = SPIRV_TYPE(m, OpTypePointer, SpvStorageClassStorageBuffer, record);
-    r.room = SpvStorageClassStorageBuffer;
-    r.pointer = m->next++;
-    SPIRV(m, &m->globals, OpVariable, pointer, r.pointer, SpvStorageClassStorageBuffer);
-    SPIRV(m, &m->marks, OpDecorate, r.pointer, SpvDecorationDescriptorSet, 0);
-    SPIRV(m, &m->marks, OpDecorate, r.pointer, SpvDecorationBinding, binding);
-    r.offset[0] = parameter(k, param);
-    return r;
-}
-
-static tnk_id
-memory(tnk_visitor *v, const tnk_place *p)
-{
-    spirv_kernel *k = spirv_kernel_of(v);
-    spirv *m = &k->m;
-    tnb_dtype d = tn_as_buffer(p->buffer)->dtype;
-    bool given = p->room == TNK_ROOM_PARAM;
-    uint32_t elem = given ? stored_type(k, d) : kept_type(k, d), bytes = bytes_of(k, d, given);
-    spirv_memory r = {.place = p, .elem = elem, .bytes = bytes};
-    if (!elem)
-        return 0;
-    if (given) {
-        r = given_memory(k, (uint32_t)(p->param - k->kernel->params), elem, bytes,
-                         p->param->written);
-        r.place = p;
-    } else {
-        bool shared = p->room == TNK_ROOM_SHARED;
-        if (p->elements > UINT32_MAX / 16)
-            return tnk_visit_fail(v, p->buffer->loc, "the temporary '%s' has %lld elements",
-                                  tn_as_buffer(p->buffer)->name, (long long)p->elements);
-        uint32_t n = spirv_const_int(m, 32, (uint64_t)(p->elements > 0 ? p->elements : 1), 1),
-                 array = SPIRV_TYPE(m, OpTypeArray, elem, n);
-        r.room = shared ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
-        uint32_t pointer = SPIRV_TYPE(m, OpTypePointer, r.room, array);
-        r.pointer = m->next++;
-        SPIRV(m, shared ? &m->globals : &m->locals, OpVariable, pointer, r.pointer, r.room);
-        if (shared)
-            k->shared_bytes += (uint32_t)p->elements * bytes;
-    }
-    TNB_PUSH(m->arena, k->memories, r);
-    return k->memories.n;
-}
-
-/* A pointer to an element; `bits` of the index. */
-static tnk_id
-element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits)
-{
-    spirv *m = &k->m;
-    uint32_t t = SPIRV_TYPE(m, OpTypePointer, p->room, p->elem),
-             word = spirv_const_int(m, 32, 0, 1);
-    if (p->offset[0]) {
-        bool wide = bits == 64;
-        if (wide && !p->offset[1])
-            p->offset[1] = AT_ENTRY(k, OpUConvert, spirv_int(m, 64, 1), p->offset[0]);
-        at = RESULT(k, OpIAdd, spirv_int(m, bits, 1), at, p->offset[wide]);
-    }
-    bool given = p->place == NULL || p->place->room == TNK_ROOM_PARAM;
-    return given ? RESULT(k, OpAccessChain, t, p->pointer, word, at)
-                 : RESULT(k, OpAccessChain, t, p->pointer, at);
-}
-
-static bool
-is_physical(const spirv_memory *p)
-{
-    return p->room == SpvStorageClassPhysicalStorageBuffer;
-}
-
-static tnk_id
-load_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits)
-{
-    tnk_id from = element(k, p, at, bits);
-    return is_physical(p) ? RESULT(k, OpLoad, p->elem, from, SpvMemoryAccessAlignedMask, p->bytes)
-                          : RESULT(k, OpLoad, p->elem, from);
-}
-
-static void
-store_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits, tnk_id value)
-{
-    spirv *m = &k->m;
-    tnk_id to = element(k, p, at, bits);
-    if (is_physical(p))
-        SPIRV(m, &m->body, OpStore, to, value, SpvMemoryAccessAlignedMask, p->bytes);
-    else
-        SPIRV(m, &m->body, OpStore, to, value);
-}
-
-/* The value of what lies in memory. */
-static tnk_id
-loaded(spirv_kernel *k, const spirv_memory *p, tnb_dtype d, tnk_id a)
-{
-    spirv *m = &k->m;
-    uint32_t t = spirv_type(k, d), word = spirv_int(m, 32, d.lanes);
-    if (p->elem == t)
-        return a;
-    if (tnb_dtype_is_bool(d))
-        return RESULT(k, OpINotEqual, t, RESULT(k, OpUConvert, word, a),
-                      spirv_const_int(m, 32, 0, d.lanes));
-    if (d.code == TNB_BFLOAT)
-        return spirv_bfloat_value(k, d.lanes, RESULT(k, OpUConvert, word, a));
-    if (d.code == TNB_FLOAT)
-        return RESULT(k, OpFConvert, t, a);
-    return d.code == TNB_INT ? RESULT(k, OpSConvert, t, a) : RESULT(k, OpUConvert, t, a);
-}
-
-/* What of the value lies in memory. */
-static tnk_id
-as_stored(spirv_kernel *k, const spirv_memory *p, tnb_dtype d, tnk_id a)
-{
-    spirv *m = &k->m;
-    uint32_t word = spirv_int(m, 32, d.lanes);
-    if (p->elem == spirv_type(k, d))
-        return a;
-    if (tnb_dtype_is_bool(d))
-        a = RESULT(k, OpSelect, word, a, spirv_const_int(m, 32, 1, d.lanes),
-                   spirv_const_int(m, 32, 0, d.lanes));
-    else if (d.code == TNB_BFLOAT)
-        a = spirv_bfloat_bits(k, d.lanes, a);
-    if (d.code != TNB_FLOAT)
-        return RESULT(k, OpUConvert, p->elem, a);
-    a = RESULT(k, OpFConvert, p->elem, a);
-    SPIRV(m, &m->marks, OpDecorate, a, SpvDecorationFPRoundingMode, SpvFPRoundingModeRTE);
-    return a;
-}
-
-static uint32_t
-index_bits(tn_list indices)
-{
-    const tn_ramp *r = tn_as_ramp(indices.at[0]);
-    return tn_dtype_of(r ? r->start : indices.at[0]).bits == 64 ? 64 : 32;
-}
-
-static tnk_id
-moved(spirv_kernel *k, tnk_id at, uint32_t bits, uint32_t by)
-{
-    return by ? RESULT(k, OpIAdd, spirv_int(&k->m, bits, 1), at,
-                       spirv_const_int(&k->m, bits, by, 1))
-              : at;
-}
-
-static tnk_id
-lane(spirv_kernel *k, tnb_dtype d, tnk_id a, uint32_t i)
-{
-    tnb_dtype one = d;
-    one.lanes = 1;
-    return d.lanes == 1 ? a : RESULT(k, OpCompositeExtract, spirv_type(k, one), a, i);
-}
-
-/* A vector of as many values. */
-static tnk_id
-together(spirv_kernel *k, tnb_dtype d, const tnk_id *lanes)
-{
-    uint32_t t = spirv_type(k, d);
-    if (!t || d.lanes == 1)
-        return t ? lanes[0] : 0;
-    return spirv_result(&k->m, &k->m.body, SpvOpCompositeConstruct, t, lanes, d.lanes);
-}
-
-static tnk_id
-load(tnk_visitor *v, const tn_expr *x, const tnk_place *p, tnk_id at)
-{
-    spirv_kernel *k = spirv_kernel_of(v);
-    spirv_memory *mem = &k->memories.at[p->id - 1];
-    tnb_dtype d = tn_dtype_of(x), e = tn_as_buffer(p->buffer)->dtype;
-    uint32_t bits = index_bits(((const tn_buffer_load *)x)->indices);
-    tnk_id lanes[4];
-    if (!spirv_type(k, d))
-        return 0;
-    if (e.lanes == d.lanes)
-        return loaded(k, mem, d, load_element(k, mem, at, bits));
-    if (e.lanes != 1)
-        return tnk_visit_fail(v, x->loc, "a load of a part of a vector has no form in SPIR-V");
-    for (uint32_t i = 0; i < d.lanes; i++)
-        lanes[i] = loaded(k, mem, e, load_element(k, mem, moved(k, at, bits, i), bits));
-    return together(k, d, lanes);
-}
-
-static void
-store(tnk_visitor *v, const tn_stmt *s, const tnk_place *p, tnk_id at, tnk_id value)
-{
-    spirv_kernel *k = spirv_kernel_of(v);
-    spirv_memory *mem = &k->memories.at[p->id - 1];
-    const tn_buffer_store *st = (const tn_buffer_store *)s;
-    tnb_dtype d = tn_dtype_of(st->value), e = tn_as_buffer(p->buffer)->dtype;
-    uint32_t bits = index_bits(st->indices);
-    if (e.lanes == d.lanes) {
-        store_element(k, mem, at, bits, as_stored(k, mem, d, value));
-        return;
-    }
-    if (e.lanes != 1) {
-        tnk_visit_fail(v, s->loc, "a store of a part of a vector has no form in SPIR-V");
-        return;
-    }
-    for (uint32_t i = 0; i < d.lanes; i++)
-        store_element(k, mem, moved(k, at, bits, i), bits,
-                      as_stored(k, mem, e, lane(k, d, value, i)));
-}
-
-static tnk_id
-atomic(tnk_visitor *v, const tn_call *x, const tnk_place *p, tnk_id at, tnk_id operand)
-{
-    spirv_kernel *k = spirv_kernel_of(v);
-    spirv *m = &k->m;
-    spirv_memory *mem = &k->memories.at[p->id - 1];
-    const tn_buffer_load *l = tn_as_buffer_load(x->args.at[0]);
-    tnb_dtype d = tn_dtype_of(TN_NODE(x));
-    if (!tnb_dtype_is_int(d) || d.bits != 32 || d.lanes != 1)
-        return tnk_visit_fail(v, x->base.loc, "an atomic operation on %s has no form in SPIR-V",
-                              tnb_dtype_print(d).s);
-    bool shared = p->room == TNK_ROOM_SHARED;
-    uint32_t t = spirv_type(k, d),
-             scope = spirv_const_int(m, 32, shared ? SpvScopeWorkgroup : SpvScopeDevice, 1),
-             none = spirv_const_int(m, 32, SpvMemorySemanticsMaskNone, 1);
-    tnk_id to = element(k, mem, at, index_bits(l->indices));
-    return tn_is_intrin(TN_NODE(x), TN_INTRIN_atomic_and)
-               ? RESULT(k, OpAtomicAnd, t, to, scope, none, operand)
-               : RESULT(k, OpAtomicOr, t, to, scope, none, operand);
-}
-
-/* ---- parameters ---- */
-
-static bool
-is_given(const tnk_param *p)
-{
-    return tnb_param_is_memory(p->kind) || p->kind == TNB_PARAM_REFUSED;
 }
 
 static uint32_t
@@ -396,7 +86,7 @@ scalar_type(spirv_kernel *k, const tnk_param *p)
     tnb_dtype d = p->kind == TNB_PARAM_TAG ? TNB_DTYPE(TNB_UINT, 32) : p->dtype;
     if (tnb_dtype_is_bool(d))
         d = TNB_DTYPE(TNB_UINT, 32);
-    if (is_half(d))
+    if (spirv_is_half(d))
         d = TNB_F32;
     return spirv_type(k, d);
 }
@@ -457,12 +147,12 @@ declare_block(spirv_kernel *k, uint32_t base[3])
     first = n;
     for (uint32_t i = 0; i < kernel->n_params; i++) {
         const tnk_param *p = &kernel->params[i];
-        bool given = is_given(p);
+        bool given = gpu_generic_is_memory(spirv_kernel_param(p));
         if (given && addresses) {
             /* of words, whatever they are: spirv-val takes a pointer to bytes for bytes in the block */
             if (!words)
                 words = SPIRV_TYPE(m, OpTypePointer, SpvStorageClassPhysicalStorageBuffer,
-                                   record_of(k, word, WORD, true));
+                                   spirv_record(k, word, WORD, true));
             k->member_types[i] = words;
         } else {
             k->member_types[i] = given ? word : scalar_type(k, p);
@@ -511,8 +201,8 @@ declare_block(spirv_kernel *k, uint32_t base[3])
 }
 
 /* The value of a member of the block. */
-static tnk_id
-parameter(spirv_kernel *k, uint32_t i)
+tnk_id
+spirv_parameter(spirv_kernel *k, uint32_t i)
 {
     bool in_memory = has_block(k) && k->flags & GPU_GENERIC_ADDRESSES;
     uint32_t bytes = gpu_generic_is_memory(spirv_kernel_param(&k->kernel->params[i])) ? 8u
@@ -527,10 +217,10 @@ static tnk_id
 scalar(tnk_visitor *v, const tnk_param *p)
 {
     spirv_kernel *k = spirv_kernel_of(v);
-    tnk_id id = parameter(k, (uint32_t)(p - k->kernel->params));
+    tnk_id id = spirv_parameter(k, (uint32_t)(p - k->kernel->params));
     if (tnb_dtype_is_bool(p->dtype))
         return AT_ENTRY(k, OpINotEqual, spirv_bool(&k->m, 1), id, spirv_const_int(&k->m, 32, 0, 1));
-    if (is_half(p->dtype) && spirv_value_dtype(k, p->dtype).bits == 16)
+    if (spirv_is_half(p->dtype) && spirv_value_dtype(k, p->dtype).bits == 16)
         return AT_ENTRY(k, OpFConvert, spirv_type(k, p->dtype), id);
     return id;
 }
@@ -625,7 +315,7 @@ static tnk_id
 spread(spirv_kernel *k, tnb_dtype d, tnk_id a)
 {
     const tnk_id all[4] = {a, a, a, a};
-    return together(k, d, all);
+    return spirv_together(k, d, all);
 }
 
 static tnk_id
@@ -660,7 +350,7 @@ ramp(tnk_visitor *v, const tn_expr *x, tnk_id start, tnk_id stride)
     for (uint32_t i = 1; i < d.lanes; i++)
         lanes[i] =
             spirv_wrapped(k, one, RESULT(k, OpIAdd, spirv_type(k, one), lanes[i - 1], stride));
-    return together(k, d, lanes);
+    return spirv_together(k, d, lanes);
 }
 
 static tnk_id
@@ -679,11 +369,11 @@ shuffle(tnk_visitor *v, const tn_expr *x, const tnk_id *vectors, uint32_t n)
         for (uint32_t j = 0; j < n; j++) {
             tnb_dtype of = tn_dtype_of(s->vectors.at[j]);
             if (at >= 0 && at < of.lanes)
-                lanes[i] = lane(k, of, vectors[j], (uint32_t)at);
+                lanes[i] = spirv_lane(k, of, vectors[j], (uint32_t)at);
             at -= of.lanes;
         }
     }
-    return together(k, d, lanes);
+    return spirv_together(k, d, lanes);
 }
 
 /* ---- control flow ---- */
@@ -703,8 +393,8 @@ top(spirv_kernel *k)
 }
 
 /* Into a branch of two, of which the second may be empty. */
-static void
-part(spirv_kernel *k, tnk_id cond)
+void
+spirv_part(spirv_kernel *k, tnk_id cond)
 {
     spirv *m = &k->m;
     spirv_construct *c = open_construct(k);
@@ -714,8 +404,8 @@ part(spirv_kernel *k, tnk_id cond)
     spirv_block(m, c->label);
 }
 
-static void
-other(spirv_kernel *k)
+void
+spirv_other(spirv_kernel *k)
 {
     spirv_construct *c = top(k);
     c->from = k->m.label;
@@ -724,11 +414,11 @@ other(spirv_kernel *k)
     c->other = 0;
 }
 
-static spirv_construct
-join(spirv_kernel *k)
+spirv_construct
+spirv_join(spirv_kernel *k)
 {
     if (top(k)->other)
-        other(k);
+        spirv_other(k);
     spirv_construct c = *top(k);
     c.next = k->m.label;
     spirv_branch(&k->m, c.merge);
@@ -741,7 +431,7 @@ static void
 choice_begin(tnk_visitor *v, const tn_expr *x, tnk_id cond)
 {
     (void)x;
-    part(spirv_kernel_of(v), cond);
+    spirv_part(spirv_kernel_of(v), cond);
 }
 
 static void
@@ -749,14 +439,14 @@ choice_other(tnk_visitor *v, const tn_expr *x, tnk_id first)
 {
     (void)x;
     top(spirv_kernel_of(v))->first = first;
-    other(spirv_kernel_of(v));
+    spirv_other(spirv_kernel_of(v));
 }
 
 static tnk_id
 choice_end(tnk_visitor *v, const tn_expr *x, tnk_id second)
 {
     spirv_kernel *k = spirv_kernel_of(v);
-    spirv_construct c = join(k);
+    spirv_construct c = spirv_join(k);
     uint32_t t = spirv_type(k, tn_dtype_of(x));
     return t ? RESULT(k, OpPhi, t, c.first, c.from, second, c.next) : 0;
 }
@@ -765,21 +455,21 @@ static void
 if_begin(tnk_visitor *v, const tn_stmt *s, tnk_id cond)
 {
     (void)s;
-    part(spirv_kernel_of(v), cond);
+    spirv_part(spirv_kernel_of(v), cond);
 }
 
 static void
 if_else(tnk_visitor *v, const tn_stmt *s)
 {
     (void)s;
-    other(spirv_kernel_of(v));
+    spirv_other(spirv_kernel_of(v));
 }
 
 static void
 if_end(tnk_visitor *v, const tn_stmt *s)
 {
     (void)s;
-    (void)join(spirv_kernel_of(v));
+    (void)spirv_join(spirv_kernel_of(v));
 }
 
 /* header: var = phi(from, next); merge; test: var < end; body ...; continue: next = var + 1; header */
@@ -887,7 +577,7 @@ enum { STATE, TAG, CHECK, RESERVED, INDEX, EXTENT = INDEX + 2 };
 static void
 note_word(spirv_kernel *k, spirv_memory *r, uint32_t at, tnk_id value)
 {
-    store_element(k, r, spirv_const_int(&k->m, 32, at, 1), 32, value);
+    spirv_store_element(k, r, spirv_const_int(&k->m, 32, at, 1), 32, value);
 }
 
 /* Two words of a number, the lower first. */
@@ -923,17 +613,17 @@ spirv_index(spirv_kernel *k, uint32_t bits, bool wraps, uint32_t check, tnk_id i
     if (!k->refused)
         return tnk_visit_fail(k->v, 0,
                               "the memory in which refused indices are noted is not given");
-    part(k, bad);
+    spirv_part(k, bad);
     spirv_memory *r = &k->memories.at[k->refused - 1];
-    tnk_id state = element(k, r, none, 32),
+    tnk_id state = spirv_element(k, r, none, 32),
            was = RESULT(k, OpAtomicCompareExchange, word, state, device, none, none, one, none);
-    part(k, RESULT(k, OpIEqual, b, was, none));
+    spirv_part(k, RESULT(k, OpIEqual, b, was, none));
     note_word(k, r, TAG, k->tag ? k->tag : none);
     note_word(k, r, CHECK, spirv_const_int(m, 32, check, 1));
     note_number(k, r, INDEX, bits, i);
     note_number(k, r, EXTENT, bits, n);
-    (void)join(k);
-    (void)join(k);
+    (void)spirv_join(k);
+    (void)spirv_join(k);
     return RESULT(k, OpSelect, t, bad, zero, at);
 }
 
@@ -959,7 +649,7 @@ barrier(tnk_visitor *v, const char *scope)
 static const tnk_visits visits = {
     .size = sizeof(tnk_visits),
     .what = "SPIR-V",
-    .memory = memory,
+    .memory = spirv_memory_begin,
     .scalar = scalar,
     .constant = constant,
     .thread = thread,
@@ -970,13 +660,13 @@ static const tnk_visits visits = {
     .broadcast = broadcast,
     .ramp = ramp,
     .shuffle = shuffle,
-    .atomic = atomic,
-    .load = load,
+    .atomic = spirv_atomic,
+    .load = spirv_load,
     .call = spirv_call,
     .choice_begin = choice_begin,
     .choice_other = choice_other,
     .choice_end = choice_end,
-    .store = store,
+    .store = spirv_store,
     .barrier = barrier,
     .if_begin = if_begin,
     .if_else = if_else,
@@ -1075,9 +765,9 @@ note_checks(spirv_kernel *k)
     for (uint32_t i = 0; i < k->kernel->n_params; i++) {
         const tnk_param *p = &k->kernel->params[i];
         if (p->kind == TNB_PARAM_TAG) {
-            k->tag = parameter(k, i);
+            k->tag = spirv_parameter(k, i);
         } else if (p->kind == TNB_PARAM_REFUSED) {
-            spirv_memory r = given_memory(k, i, spirv_int(&k->m, 32, 1), WORD, true);
+            spirv_memory r = spirv_given_memory(k, i, spirv_int(&k->m, 32, 1), WORD, true);
             TNB_PUSH(k->m.arena, k->memories, r);
             k->refused = k->memories.n;
         }

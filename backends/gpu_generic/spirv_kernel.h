@@ -24,6 +24,8 @@ typedef struct spirv_memory {
     uint32_t elem;      /* type of an element in memory */
     uint32_t bytes;     /* of an element */
     SpvStorageClass room;
+    const uint32_t *parts; /* memory that is bound: of each binding, a pointer as above */
+    uint32_t n_parts;
 } spirv_memory;
 
 typedef struct spirv_construct {
@@ -118,7 +120,49 @@ spirv_subgroup_thread(spirv_kernel *k, int dim);
 tnk_id
 spirv_subgroup_call(spirv_kernel *k, const tn_call *x, const tnk_id *args, uint32_t n);
 
+/* ---- memory (spirv_memory.c) ---- */
+bool
+spirv_is_half(tnb_dtype d); /* of 16 bits */
+/* A record of an array of elements of unknown number, in memory that the host gives. */
+uint32_t
+spirv_record(spirv_kernel *k, uint32_t elem, uint32_t bytes, bool written);
+/* Of the parameter of this number. */
+spirv_memory
+spirv_given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t bytes, bool written);
+/* A pointer to an element of memory in one binding; `bits` of the index. */
+tnk_id
+spirv_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits);
+void
+spirv_store_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits, tnk_id value);
+/* Bindings of the parameter, which is memory, in a kernel that binds. */
+uint32_t
+spirv_bindings(const tnk_param *p);
+/* A lane of a vector; a vector of as many values. */
+tnk_id
+spirv_lane(spirv_kernel *k, tnb_dtype d, tnk_id a, uint32_t i);
+tnk_id
+spirv_together(spirv_kernel *k, tnb_dtype d, const tnk_id *lanes);
+/* Members of tnk_visits. */
+tnk_id
+spirv_memory_begin(tnk_visitor *v, const tnk_place *p);
+tnk_id
+spirv_load(tnk_visitor *v, const tn_expr *x, const tnk_place *p, tnk_id at);
+void
+spirv_store(tnk_visitor *v, const tn_stmt *s, const tnk_place *p, tnk_id at, tnk_id value);
+tnk_id
+spirv_atomic(tnk_visitor *v, const tn_call *x, const tnk_place *p, tnk_id at, tnk_id operand);
+
 /* ---- the whole (spirv_kernel.c) ---- */
+/* Into a branch of two, of which the second may be empty; into the second; behind both: labels `from` and `next` are where they end. */
+void
+spirv_part(spirv_kernel *k, tnk_id cond);
+void
+spirv_other(spirv_kernel *k);
+spirv_construct
+spirv_join(spirv_kernel *k);
+/* The value of a parameter in the block. */
+tnk_id
+spirv_parameter(spirv_kernel *k, uint32_t i);
 /* False after recording a located error. */
 bool
 spirv_kernel_make(tn_ctx *ctx, const gpu_generic_limits *limits, const tnk_kernel *kernel,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The device half of gpu_generic, on any Vulkan device; lavapipe (mesa-vulkan-drivers) is one.
 if BUILD_VULKAN
-TESTS += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/validation.py tests/gpu_generic/words.py
+TESTS += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/large.py tests/gpu_generic/validation.py tests/gpu_generic/words.py
 check_LTLIBRARIES += tests/gpu_generic/vk_layer.la
 tests_gpu_generic_vk_layer_la_SOURCES = tests/gpu_generic/vk_layer.c
 tests_gpu_generic_vk_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
@@ -48,4 +48,4 @@ tests_gpu_generic_t_spirv_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LI
 endif
 endif
 endif
-EXTRA_DIST += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/validation.py tests/gpu_generic/words.py tests/gpu_generic/kernels.py
+EXTRA_DIST += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/large.py tests/gpu_generic/validation.py tests/gpu_generic/words.py tests/gpu_generic/kernels.py
