@@ -226,7 +226,8 @@ def tir_attention_prefill(
                         total[g, j] = total[g, j] * scale + score[j]
                     for d in T.vectorized(head_dim):
                         result[g, d] = result[g, d] * scale
-                    for j in range(page_tokens):
+                    # not more than it sees: memory behind that may hold anything, and 0 times that is not 0
+                    for j in range(T.min(page_tokens, seen - p * page_tokens)):
                         for d in T.vectorized(head_dim):
                             result[g, d] = result[g, d] + score[j] * T.Cast("float32", pages[page, 1, vh, j, d])
             for g in range(group):
