@@ -111,6 +111,17 @@ typedef struct checkpoint_function {
     const tn_expr **weights;       /* by parameter; NULL: not fetched yet */
 } checkpoint_function;
 
+/* Whether weights in blocks of that type of GGUF's can be used. */
+bool
+checkpoint_knows_blocks(uint32_t type);
+/* Rows of blocks, uint8 [n, bytes], as float32 [n, columns]. */
+const tn_expr *
+checkpoint_dequantize(checkpoint_function *f, const tn_expr *rows, uint32_t type, int64_t columns);
+/* x, float32 [batch, length, columns], times the turned matrix of blocks: [batch, length, n]. */
+const tn_expr *
+checkpoint_block_product(checkpoint_function *f, const tn_expr *x, const tn_expr *rows,
+                         uint32_t type, int64_t columns);
+
 /* Tokens to embeddings, [n] to [n, hidden]. */
 const tn_expr *
 checkpoint_embed(checkpoint_function *f, const tn_expr *ids);

@@ -80,10 +80,16 @@ static const tn_expr *
 linear(checkpoint_function *f, const tn_expr *x, int64_t layer, const char *name)
 {
     const checkpoint_tensor *t = checkpoint_find(f->m, layer, name, "weight");
-    const tn_expr *w = to_float(f, weight(f, t)), *bias = vector(f, layer, name, "bias");
-    if (!t->turned)
-        w = emit(f, tn_call_opv(f->ctx, "permute_dims", NULL, w, NULL), "turned");
-    const tn_expr *y = emit(f, tn_call_opv(f->ctx, "matmul", NULL, x, w, NULL), "matmul");
+    const tn_expr *w = weight(f, t), *bias = vector(f, layer, name, "bias"), *y;
+    const bool blocks = !t->dtype.bits;
+    if (blocks && tn_is_int_const(f->length, 1)) {
+        y = checkpoint_block_product(f, x, w, t->blocks, t->shape[1]);
+    } else {
+        w = blocks ? checkpoint_dequantize(f, w, t->blocks, t->shape[1]) : to_float(f, w);
+        if (!t->turned)
+            w = emit(f, tn_call_opv(f->ctx, "permute_dims", NULL, w, NULL), "turned");
+        y = emit(f, tn_call_opv(f->ctx, "matmul", NULL, x, w, NULL), "matmul");
+    }
     return bias ? emit(f, tn_call_opv(f->ctx, "add", NULL, y, bias, NULL), "add") : y;
 }
 
@@ -244,9 +250,12 @@ one_layer(checkpoint_function *f, const tn_expr *x, int64_t layer)
 static const tn_expr *
 rows_of(checkpoint_function *f, const char *name, const tn_expr *at)
 {
-    const tn_expr *table = weight(f, checkpoint_find(f->m, -1, name, "weight"));
+    const checkpoint_tensor *t = checkpoint_find(f->m, -1, name, "weight");
     const tn_node *attrs = tn_dictv(f->ctx, "axis", tn_i64(f->ctx, 0), NULL);
-    return to_float(f, emit(f, tn_call_opv(f->ctx, "take", attrs, table, at, NULL), "rows"));
+    const tn_expr *rows =
+        emit(f, tn_call_opv(f->ctx, "take", attrs, weight(f, t), at, NULL), "rows");
+    return t->dtype.bits ? to_float(f, rows)
+                         : checkpoint_dequantize(f, rows, t->blocks, t->shape[1]);
 }
 
 const tn_expr *

@@ -135,6 +135,17 @@ take(checkpoint_model *m, checkpoint_tensor *t, int32_t ndim, int64_t rows, int6
         return checkpoint_fail(m, t->own, TNB_TYPE, "a vector of %s; floats are wanted",
                                t->blocks && !t->dtype.bits ? tnb_gguf_type_of(t->blocks).name
                                                            : tnb_dtype_print(t->dtype).s);
+    if (!t->dtype.bits && !checkpoint_knows_blocks(t->blocks)) {
+        checkpoint_fail(m, t->own, TNB_UNSUPPORTED, "weights of the type %s are not supported",
+                        tnb_gguf_type_of(t->blocks).name);
+        tnb_diag_hint(tn_diags(m->ctx),
+                      "there are F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, "
+                      "Q5_K and Q6_K");
+        return false;
+    }
+    if (t->dtype.bits && !tnb_dtype_is_float(t->dtype))
+        return checkpoint_fail(m, t->own, TNB_TYPE, "weights of %s; floats are wanted",
+                               tnb_dtype_print(t->dtype).s);
     t->param = m->params.n;
     TNB_PUSH(tn_arena(m->ctx), m->params, t);
     return true;

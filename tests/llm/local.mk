@@ -33,3 +33,5 @@ check_PROGRAMS += tests/llm/logits
 tests_llm_logits_SOURCES = tests/llm/logits.c
 tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
+TESTS += tests/llm/checkpoints.py
+EXTRA_DIST += tests/llm/checkpoints.py tests/llm/small_model.py

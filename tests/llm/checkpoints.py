@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checkpoints of every architecture and format against a reference in float64: all rows at once, token by token, in chunks, in a batch
+with a fork, with tokens taken back. What a wrong importer would compute differs by more than the tolerance. Checkpoints that lack
+something or lie are refused."""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import BUILD, check, done, path, refused, tenon, write  # noqa: E402
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy here")
+    sys.exit(77)
+from small_model import BLOCKS, Model, write_gguf  # noqa: E402
+
+TARGET = os.environ.get("LLM_TARGET", "cpu")
+WAYS = ("once", "steps", "chunks", "batch", "again")
+IDS = [int(x) for x in np.random.default_rng(7).integers(0, 40, 21)]
+LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+          "original_max_position_embeddings": 16}
+
+
+def run(file, way, ids, vocab):
+    out = path("logits.bin")
+    r = subprocess.run([os.path.join(BUILD, "tests/llm/logits"), file, out, way, *map(str, ids)], capture_output=True, text=True,
+                       timeout=300)
+    return r, np.fromfile(out, np.float32).reshape(len(ids), vocab) if r.returncode == 0 else None
+
+
+def compare(name, source, want, ways=WAYS, mutations=()):
+    file = path("model.tno")
+    r = tenon("compile", source, "-t", TARGET, "-o", file)
+    check(r.returncode == 0, f"{name}: compiles", r)
+    if r.returncode:
+        return
+    limit = 1e-3 * want.std()
+    check(want.std() > 1, f"{name}: the logits spread by {want.std():.2f}")
+    for way in ways:
+        r, got = run(file, way, IDS, want.shape[1])
+        check(r.returncode == 0, f"{name}, {way}: runs", r)
+        if r.returncode:
+            continue
+        known = ~np.isnan(got[:, 0])
+        worst = np.abs(got - want)[known].max(initial=0)
+        check(known.sum() >= (len(IDS) // 3 if way == "chunks" else len(IDS)) and worst < limit, f"{name}, {way}: within {worst / want.std():.1e} of the reference")
+        for what, other in mutations:
+            check(np.abs(got - other)[known].max() > limit, f"{name}, {way}: {what} would be seen")
+
+
+def mutations(m):
+    out = [("another epsilon", m.logits(IDS, eps=m.eps * 100 + 0.05))]
+    if not m.gpt2:
+        f = m.frequencies()
+        out += [("RoPE of neighbours", m.logits(IDS, interleaved=True)), ("another base", m.logits(IDS, frequencies=f * 1.01))]
+    if m.kv > 1:
+        out.append(("swapped heads", m.logits(IDS, swap=True)))
+    if m.window:
+        out += [("a window off by one", m.logits(IDS, window=m.window + n)) for n in (-1, 1)]
+    return out
+
+
+# ---- every architecture, in GGUF and in a folder ----
+FACTORS = [1.0, 1.5, 2.0, 4.0]
+MODELS = [
+    ("llama", dict()),
+    ("llama tied", dict(tied=True, heads=2, kv=1, dim=16)),
+    ("llama linear", dict(scaling={"rope_type": "linear", "factor": 2.0})),
+    ("qwen2", dict(arch="qwen2", bias=True)),
+    ("qwen3", dict(arch="qwen3", qk_norm=True, dim=16)),
+    ("phi3", dict(arch="phi3", joined=True, window=6)),
+    ("gemma", dict(arch="gemma", tied=True, dim=16, kv=1)),
+    ("gpt2", dict(arch="gpt2", kv=4, tied=True)),
+]
+for i, (name, options) in enumerate(MODELS):
+    m = Model(seed=i + 1, **options)
+    source = write("model.gguf", m.gguf())
+    compare(f"{name}, gguf", source, m.logits(IDS), mutations=mutations(m))
+    folder = path(f"folder{i}")
+    m.huggingface(folder, shards=1 + i % 2 * 2)
+    compare(f"{name}, folder", folder, m.logits(IDS), ways=("once", "steps"), mutations=mutations(m))
+m = Model(seed=20, window=5, arch="mistral")
+m.huggingface(path("mistral"), dtype="BF16")
+compare("mistral, folder of bfloat16", path("mistral"), m.logits(IDS), mutations=mutations(m))
+m = Model(seed=21, scaling=LLAMA3)
+m.huggingface(path("llama3"))
+compare("llama3's scaling, folder", path("llama3"), m.logits(IDS), ways=("once", "steps"))
+m = Model(seed=22, factors=FACTORS)
+compare("RoPE's factors, gguf", write("model.gguf", m.gguf()), m.logits(IDS), ways=("once", "steps"))
+for version in (0, 1):
+    for tied in (False, True):
+        m = Model(seed=23, tied=tied)
+        compare(f"llama2.c {version}{' shared' if tied else ''}", write("model.bin", m.llama2c(version)), m.logits(IDS),
+                ways=("once", "steps"), mutations=mutations(m))
+
+# ---- types of GGUF ----
+for kind in ("F16", "BF16", *BLOCKS):
+    m = Model(seed=30, hidden=256, inner=256, heads=4, kv=2, dim=16, scale=0.8)
+    m.w = {n: v for n, v in m.w.items()}
+    types = {"attn_output": "F32"} if kind in BLOCKS and BLOCKS[kind][1] > 64 else {}
+    types.update({"": kind})
+    source = write("model.gguf", m.gguf(types=types))
+    compare(kind, source, m.logits(IDS), ways=("once", "steps", "batch"))
+
+# ---- what is refused ----
+good = Model(seed=40)
+
+
+def wrong(what, data, *texts):
+    refused(what, tenon("compile", write("bad.gguf", data), "-t", TARGET, "-o", path("bad.tno")), *texts)
+
+
+wrong("a tensor that lacks", good.gguf(drop=("blk.1.ffn_up.weight",)), "blk.1.ffn_up.weight", "of 2 layers")
+wrong("more layers than there are", good.gguf(extra={"llama.block_count": 3}), "blk.2.attn_norm.weight")
+wrong("a million layers", good.gguf(extra={"llama.block_count": 1000000}), "number of layers is 1000000")
+wrong("another size", good.gguf(extra={"llama.feed_forward_length": 47}), "ffn_gate", "[48, 32]", "[47, 32]")
+wrong("heads that do not divide", good.gguf(extra={"llama.attention.head_count": 3, "llama.attention.head_count_kv": 2}), "no multiple")
+wrong("no heads", good.gguf(extra={"llama.attention.head_count": 0}), "number of heads is 0")
+wrong("another architecture", good.gguf(extra={"general.architecture": "lama"}), "'lama'", "did you mean 'llama'")
+wrong("a number that is a text", good.gguf(extra={"llama.block_count": "two"}), "llama.block_count", "no count")
+wrong("unknown scaling", good.gguf(extra={"llama.rope.scaling.type": "odd"}), "'odd'")
+wrong("a type that is not supported", write_gguf(
+    {"general.architecture": "llama"}, {"w": (10, (1, 256), bytes(84))}), "llama.block_count")
+data = good.gguf()
+wrong("a file cut off", data[:-100], "passes the end of the file", "download it again")
+for key, value, text in (("model_type", "unknown", "'unknown'"), ("num_hidden_layers", -1, "no count"), ("hidden_size", 33, "[40, 32]"),
+                         ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", 50.0, "not supported")):
+    folder = path("bad-" + key)
+    good.huggingface(folder, config={key: value})
+    refused(f"config.json: {key} {value}", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), text)
+folder = path("empty")
+good.huggingface(folder)
+os.remove(os.path.join(folder, "model.safetensors"))
+refused("a folder without weights", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), "neither model.safetensors")
+write("deep/config.json", "[" * 100000)
+refused("nested JSON", tenon("compile", path("deep"), "-t", TARGET, "-o", path("bad.tno")), "config.json")
+refused("--dim", tenon("compile", write("model.gguf", data), "-t", TARGET, "--dim", "seq_len=4", "-o", path("bad.tno")), "--dim")
+
+# ---- checkpoints of others, where they are ----
+MODELS_FOLDER = os.environ.get("TENON_LLM_MODELS", os.path.join(os.environ["top_srcdir"], "..", "shared", "models", "llm"))
+
+
+def numbers(file):
+    with open(os.path.join(MODELS_FOLDER, file)) as f:
+        return [int(x) for line in f for x in line.split("#")[0].split()]
+
+
+if os.path.exists(os.path.join(MODELS_FOLDER, "stories260K")):
+    ids = numbers("stories260K/expected_greedy_ids.txt")
+    for name in ("stories260K.gguf", "stories260K.bin"):
+        file = path("model.tno")
+        r = tenon("compile", os.path.join(MODELS_FOLDER, "stories260K", name), "-t", TARGET, "-o", file)
+        check(r.returncode == 0, f"{name}: compiles", r)
+        for way in ("once", "steps"):
+            r, got = run(file, way, ids[:-1], 512)
+            check(got is not None and got.argmax(1).tolist() == ids[1:], f"{name}, {way}: the greedy tokens are those of llama2.c", r)
+if os.path.exists(os.path.join(MODELS_FOLDER, "tiny_llama")):
+    with open(os.path.join(MODELS_FOLDER, "tiny_llama", "meta.txt")) as f:
+        IDS = [int(x) for x in dict(line.strip().split("=") for line in f)["tokens"].split(",")]
+    want = np.fromfile(os.path.join(MODELS_FOLDER, "tiny_llama", "golden.bin"), np.float32).reshape(len(IDS), 112)
+    compare("tiny_llama", os.path.join(MODELS_FOLDER, "tiny_llama"), want)
+if os.path.exists(os.path.join(MODELS_FOLDER, "tiny_gpt2")):
+    with open(os.path.join(MODELS_FOLDER, "tiny_gpt2", "tiny-gpt2", "golden.json")) as f:
+        golden = json.load(f)
+    IDS = golden["input_ids"]
+    with open(os.path.join(MODELS_FOLDER, "tiny_gpt2", "tiny-gpt2", "model.safetensors"), "rb") as f:
+        write("gpt2/model.safetensors", f.read())
+    write("gpt2/config.json", json.dumps(dict(golden["config"], model_type="gpt2")))
+    r = tenon("compile", path("gpt2"), "-t", TARGET, "-o", path("model.tno"))
+    check(r.returncode == 0, "tiny_gpt2: compiles", r)
+    for way in ("once", "steps", "batch"):
+        r, got = run(path("model.tno"), way, IDS, 61)
+        worst = np.abs(got - np.array(golden["logits"]).reshape(-1, 61)).max()
+        check(worst < 1e-5, f"tiny_gpt2, {way}: within {worst:.1e} of PyTorch")
+
+done()
