@@ -140,12 +140,6 @@ check_limits(const struct gpu_generic_device *d, const struct gpu_generic_functi
                  l->maxPerStageDescriptorStorageBuffers);
     else if (h->flags & GPU_GENERIC_ADDRESSES && !d->addresses)
         snprintf(what, sizeof what, "bufferDeviceAddress");
-    else if (h->subgroup_size && !(h->subgroup_size == i->subgroup && !i->subgroup_sizes) &&
-             !(i->subgroup_sizes && GPU_GENERIC_HAS(i, subgroupSizeControl) &&
-               h->subgroup_size >= i->subgroup_min && h->subgroup_size <= i->subgroup_max) &&
-             h->subgroup_size != i->subgroup)
-        snprintf(what, sizeof what, "sub-groups of %u threads (they have %u to %u)",
-                 h->subgroup_size, i->subgroup_min, i->subgroup_max);
     return what[0] ? lacks(d, k->name, what, err) : TNB_OK;
 }
 
@@ -522,8 +516,10 @@ make_pipeline(struct gpu_generic_device *d, struct gpu_generic_function *k, tnb_
     const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo size = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
         .requiredSubgroupSize = k->head.subgroup_size};
-    bool sized =
-        k->head.subgroup_size && i->subgroup_sizes && GPU_GENERIC_HAS(i, subgroupSizeControl);
+    /* where the device has no sub-groups of this size, the kernel finds out, and runs without */
+    bool sized = k->head.subgroup_size >= i->subgroup_min &&
+                 k->head.subgroup_size <= i->subgroup_max && i->subgroup_sizes &&
+                 GPU_GENERIC_HAS(i, subgroupSizeControl);
     uint32_t group[3];
     gpu_generic_group(k->head.local_size, k->head.subgroup_size, group);
     bool full =

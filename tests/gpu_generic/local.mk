@@ -2,6 +2,9 @@
 # The device half of gpu_generic, on any Vulkan device; lavapipe (mesa-vulkan-drivers) is one.
 if BUILD_VULKAN
 TESTS += tests/gpu_generic/auto.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/large.py tests/gpu_generic/validation.py tests/gpu_generic/words.py
+check_PROGRAMS += tests/gpu_generic/shapes
+tests_gpu_generic_shapes_SOURCES = tests/gpu_generic/shapes.c
+tests_gpu_generic_shapes_LDADD = $(RT_LIB) $(BASE_LIB)
 check_LTLIBRARIES += tests/gpu_generic/vk_layer.la
 tests_gpu_generic_vk_layer_la_SOURCES = tests/gpu_generic/vk_layer.c
 tests_gpu_generic_vk_layer_la_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
