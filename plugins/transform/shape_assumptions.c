@@ -197,9 +197,16 @@ shape_match_assumptions(tn_ctx *ctx, const tn_match_cast *mc, const tnb_ptrmap *
     tn_list have, want;
     if (!tn_type_dims(mc->value->type, &have) || !tn_type_dims(mc->to, &want) || have.n != want.n)
         return;
+    tnb_ptrmap own; /* variables that it defines -> extents: the check stands before it */
+    tnb_ptrmap_init(&own, tn_scratch(ctx));
+    for (uint32_t i = 0; i < have.n; i++)
+        if (tn_is_var(want.at[i]) && !tnb_ptrmap_has(known, want.at[i]) &&
+            !tnb_ptrmap_has(&own, want.at[i]))
+            tnb_ptrmap_set(&own, want.at[i], have.at[i]);
     for (uint32_t i = 0; i < have.n; i++)
         if (!tn_is_var(want.at[i]) || tnb_ptrmap_has(known, want.at[i]))
-            assume_equal(ctx, out, have.at[i], want.at[i],
+            assume_equal(ctx, out, have.at[i],
+                         tn_simplify_now(ctx, tn_subst(ctx, want.at[i], &own)),
                          tn_strf(ctx, "extent %u is {}, expected {}", i));
 }
 
