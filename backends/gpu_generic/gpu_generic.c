@@ -153,7 +153,7 @@ static const tn_target_kind gpu_generic = {
     .legalize = gpu_generic_legalize,
     .finalize = gpu_generic_finalize,
     .lower = gpu_generic_lower,
-#ifdef HAVE_SPIRV_HEADERS
+#ifndef GPU_GENERIC_NO_CODEGEN /* SPIR-V's numbers were there */
     .codegen = &gpu_generic_codegen,
 #endif
     .probe = probe,
