@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 LM_INCLUDES = \
+	include/tenon/lm/chat.h \
 	include/tenon/lm/generate.h \
 	include/tenon/lm/sample.h \
 	include/tenon/lm/tokenizer.h
@@ -8,9 +9,15 @@ lib_LTLIBRARIES += lm/libtenon-lm.la
 tenonlm_HEADERS += $(LM_INCLUDES)
 endif
 lm_libtenon_lm_la_SOURCES = \
+	lm/chat.c \
 	lm/decode.c \
 	lm/encode.c \
 	lm/generate.c \
+	lm/jinja.h \
+	lm/jinja_call.c \
+	lm/jinja_eval.c \
+	lm/jinja_parse.c \
+	lm/jinja_text.c \
 	lm/merge.c \
 	lm/model.c \
 	lm/normalize.c \
@@ -28,5 +35,5 @@ lm_libtenon_lm_la_SOURCES = \
 lm_libtenon_lm_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS) $(PCRE2_CFLAGS) $(UTF8PROC_CFLAGS)
 lm_libtenon_lm_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/lm/libtenon-lm.map
 EXTRA_lm_libtenon_lm_la_DEPENDENCIES = lm/libtenon-lm.map
-lm_libtenon_lm_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS) $(PCRE2_LIBS) $(UTF8PROC_LIBS)
+lm_libtenon_lm_la_LIBADD = $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS) $(PCRE2_LIBS) $(UTF8PROC_LIBS) -lm
 EXTRA_DIST += lm/libtenon-lm.map lm/README.md
