@@ -37,9 +37,7 @@ static shape
 shape_of(uint32_t type)
 {
     const tnb_gguf_type t = tnb_gguf_type_of(type);
-    if (type == TNB_GGUF_Q8_0)
-        return (shape){1, t.elems};
-    int64_t lanes = t.elems == 32 ? 16 : 32;
+    const int64_t lanes = t.elems == 32 ? 16 : 32;
     return (shape){t.elems / lanes, lanes};
 }
 
@@ -55,6 +53,14 @@ static const tn_expr *
 int_at(const element *e, const tn_expr *offset)
 {
     return tn_cast_to(e->ctx, TNB_I32, byte_at(e, offset));
+}
+
+/* The byte as a signed one; in 32 bits, for which processors have instructions on vectors. */
+static const tn_expr *
+signed_byte(const element *e, const tn_expr *x)
+{
+    const tn_expr *sign = tn_i32(e->ctx, 128);
+    return tn_sub(e->ctx, tn_bitwise_xor(e->ctx, x, sign), sign);
 }
 
 static const tn_expr *
@@ -152,7 +158,7 @@ six_k(const element *e)
              bits(e, int_at(e, tn_addi(ctx, high, 128)), tn_muli(ctx, row, 2), 2), 4);
     const tn_expr *scale = tn_add(ctx, tn_add(ctx, tn_muli(ctx, part, 8), tn_muli(ctx, row, 2)),
                                   tn_floordivi(ctx, e->lane, 16));
-    const tn_expr *s = tn_cast_to(ctx, TNB_I8, byte_at(e, tn_addi(ctx, scale, 192)));
+    const tn_expr *s = signed_byte(e, int_at(e, tn_addi(ctx, scale, 192)));
     return tn_mul(ctx, tn_mul(ctx, half_at(e, 208), to_real(e, s)),
                   to_real(e, tn_sub(ctx, q, tn_i32(ctx, 32))));
 }
@@ -164,7 +170,8 @@ value(const element *e, uint32_t type)
     const tn_expr *q;
     switch (type) {
     case TNB_GGUF_Q8_0:
-        q = tn_cast_to(ctx, TNB_I8, byte_at(e, tn_addi(ctx, e->lane, 2)));
+        q = tn_add(ctx, tn_muli(ctx, e->group, 16), tn_addi(ctx, e->lane, 2));
+        q = signed_byte(e, int_at(e, q));
         return tn_mul(ctx, half_at(e, 0), to_real(e, q));
     case TNB_GGUF_Q4_0:
         q = tn_sub(ctx, small(e, -1, 2), tn_i32(ctx, 8));
@@ -196,6 +203,9 @@ checkpoint_knows_blocks(uint32_t type)
 }
 
 /* ---- programs ---- */
+
+/* Elements of a row that a turn of a product's loop takes at least, where there are so many. */
+enum { TOGETHER = 256 };
 
 /* The element of a row that block, group and lane name. */
 static const tn_expr *
@@ -250,16 +260,29 @@ checkpoint_block_product(checkpoint_function *f, const tn_expr *x, const tn_expr
     const tn_expr *extents[] = {tnk_te_expr(te, dims.at[0]), tnk_te_expr(te, dims.at[1]),
                                 tnk_te_expr(te, out_dims.at[0])};
     tnk_stage *s = tnk_te_stage(te, "product", extents, 3, TNB_F32);
-    const int64_t elems = t.groups * t.lanes;
-    const tn_expr *block = tnk_te_reduce_axis(s, "block", tn_i64(ctx, columns / elems));
-    const tn_expr *group =
-        t.groups > 1 ? tnk_te_reduce_axis(s, "group", tn_i64(ctx, t.groups)) : tn_i64(ctx, 0);
-    const tn_expr *lane = tnk_te_reduce_axis(s, "lane", tn_i64(ctx, t.lanes));
-    const tn_expr *k =
-        tn_add(ctx, tn_muli(ctx, block, elems), tn_add(ctx, tn_muli(ctx, group, t.lanes), lane));
-    const tn_expr *w = read_element(te, right, type, s->axes[2], block, group, lane);
-    const tn_node *out =
-        tnk_te_sum(s, tn_mul(ctx, tnk_te_read(te, left, s->axes[0], s->axes[1], k, NULL), w));
+    /* a turn of the loop takes some blocks whole, group by group: shifts and scales are then known, and vectors are summed up once */
+    const int64_t elems = t.groups * t.lanes, bytes = tnb_gguf_type_of(type).bytes;
+    int64_t blocks = elems < TOGETHER ? TOGETHER / elems : 1;
+    while (columns / elems % blocks)
+        blocks /= 2;
+    const tn_expr *turn = tnk_te_reduce_axis(s, "turn", tn_i64(ctx, columns / elems / blocks)),
+                  *lane = tnk_te_reduce_axis(s, "lane", tn_i64(ctx, t.lanes)), *sum = NULL;
+    for (int64_t i = 0; i < blocks * t.groups; i++) {
+        element e = {.ctx = ctx,
+                     .te = te,
+                     .bytes = right,
+                     .row = s->axes[2],
+                     .start =
+                         tn_addi(ctx, tn_muli(ctx, turn, blocks * bytes), i / t.groups * bytes),
+                     .group = tn_i64(ctx, i % t.groups),
+                     .lane = lane};
+        const tn_expr *k =
+            tn_add(ctx, tn_muli(ctx, turn, blocks * elems), tn_addi(ctx, lane, i * t.lanes));
+        const tn_expr *term =
+            tn_mul(ctx, tnk_te_read(te, left, s->axes[0], s->axes[1], k, NULL), value(&e, type));
+        sum = sum ? tn_add(ctx, sum, term) : term;
+    }
+    const tn_node *out = tnk_te_sum(s, sum);
     const tn_expr *operands[] = {x, rows};
     const char *name = tn_strf(ctx, "product_%s", tnb_gguf_type_of(type).name);
     return tn_emit(f->b, tnk_te_call(te, f->b, name, operands, 2, &out, 1), "product");
