@@ -125,6 +125,11 @@ post(tn_rewriter *r, const tn_node *n)
 {
     flatten_state *st = r->user;
     tn_ctx *ctx = r->ctx;
+    if (n->kind == TN_KIND_BLOCK_REALIZE) { /* what it reads and writes is said of other ranks */
+        tn_error(ctx, n->loc, TNB_INVALID, "a block is left where buffers are made flat");
+        tnb_diag_hint(tn_diags(ctx), "ConvertBlocksToOpaque removes blocks, and goes before");
+        return tn_error_node(ctx);
+    }
     if (n->kind == TN_KIND_ALLOC_BUFFER || n->kind == TN_KIND_DECL_BUFFER) {
         const tn_alloc_buffer *a = (const tn_alloc_buffer *)n;
         const tn_node *flat = flat_of(ctx, st, a->buffer);

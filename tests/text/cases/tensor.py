@@ -76,3 +76,12 @@ class Module:
         T.evaluate(T.isnan(x) == b)
         T.evaluate(T.min_value("float32") + T.max_value("float32") + T.infinity("float32"))
         return y
+
+    @T.prim_func(private=True, s_tir=True)
+    def ends(A: T.Buffer((16,), "float32")):
+        for i in range(16):
+            with T.sblock("b"):
+                vi = T.axis.reduce(I.Range.from_min_extent(T.int64(-9223372036854775808), T.int64(-9223372036854775792)), i)
+                T.reads()
+                T.writes(A[vi])
+                A[vi] = T.float32(0.0)
