@@ -4,7 +4,11 @@
  * into the cache. kv.py writes the modules and calls this.
  *
  *     kv FILE.tno key=value ...     prints a digest of all rows, and how many operations of each kind ran
+ *
+ * With faults=1 an allocation in most operations fails: the operation says so, loses nothing, and works when it is tried again.
  */
+#include "config.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +16,11 @@
 
 #include "tenon/rt/kv.h"
 #include "tenon/rt/session.h"
+#include "tests/failing_memory.h"
 
 static struct {
     int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
-        seed, threads;
+        seed, threads, faults;
     double theta, tolerance;
 } o = {.hq = 4,
        .hk = 2,
@@ -58,6 +63,50 @@ draw(int64_t n)
     state += 0x9e3779b97f4a7c15ULL;
     return (int64_t)(mix(state) % (uint64_t)n);
 }
+
+/* ---- failing allocations ---- */
+static __thread bool counting;
+static long allocation, fail_at;
+static int64_t n_faults;
+
+static bool
+memory_fails(void)
+{
+    return counting && ++allocation == fail_at;
+}
+
+static tnr_kv_info
+info(void)
+{
+    tnr_kv_info i = {.size = sizeof i};
+    MUST(tnr_kv_describe(cache, &i, &err));
+    return i;
+}
+
+static void
+arm(void)
+{
+    allocation = 0;
+    fail_at = o.faults ? 1 + (long)draw(12) : 0;
+    err = (tnb_err){0};
+    counting = true;
+}
+
+/* The status of the call; one that failed for the allocation is made again. */
+#define FAULTY(st, call)                                                             \
+    do {                                                                             \
+        tnr_kv_info was = info();                                                    \
+        arm();                                                                       \
+        st = (call);                                                                 \
+        counting = false;                                                            \
+        if (st == TNB_NO_MEMORY) {                                                   \
+            tnr_kv_info is = info();                                                 \
+            n_faults++;                                                              \
+            CHECK(fail_at &&err.message[0]);                                         \
+            CHECK(was.n_tokens == is.n_tokens && was.n_sequences == is.n_sequences); \
+            st = (call);                                                             \
+        }                                                                            \
+    } while (0)
 
 /* ---- texts: a token's key stands for it and all before it ---- */
 typedef struct text {
@@ -175,14 +224,6 @@ check_row(const text *t, int64_t p, int layer, const float *got)
 }
 
 /* ---- operations ---- */
-static tnr_kv_info
-info(void)
-{
-    tnr_kv_info i = {.size = sizeof i};
-    MUST(tnr_kv_describe(cache, &i, &err));
-    return i;
-}
-
 static void
 packed(const char *name, const tnr_value *args, int n)
 {
@@ -226,7 +267,8 @@ fork_text(const text *parent)
     text t = *parent;
     t.id = next_id++;
     t.n = n;
-    tnb_status st = tnr_kv_fork_sequence(vm, cache, parent->id, t.id, at, &err);
+    tnb_status st;
+    FAULTY(st, tnr_kv_fork_sequence(vm, cache, parent->id, t.id, at, &err));
     if (st == TNB_UNSUPPORTED && parent->window)
         return;
     MUST(st);
@@ -277,7 +319,8 @@ step(bool decode)
         of[n++] = t;
     }
     tnr_kv_info before = info();
-    tnb_status st = tnr_kv_begin_forward(vm, cache, ids, lengths, n, &err);
+    tnb_status st;
+    FAULTY(st, tnr_kv_begin_forward(vm, cache, ids, lengths, n, &err));
     if (st == TNB_BOUNDS) { /* full: nothing changed */
         tnr_kv_info after = info();
         CHECK(!memcmp(&before, &after, sizeof before) && strstr(err.message, "full"));
@@ -301,7 +344,8 @@ step(bool decode)
     tnr_value args[2] = {tnr_null(), cache}, out = tnr_null();
     MUST(tnr_tensor_from(tnr_device_host(tnr_vm_runtime(vm)), in, shape, 3, TNB_F32, &args[0],
                          &err));
-    MUST(tnr_vm_call(vm, "attend", args, 2, &out, &err));
+    FAULTY(st, tnr_vm_call(vm, "attend", args, 2, &out, &err));
+    MUST(st);
     bool keep = draw(10) != 0;
     if (keep)
         MUST(tnr_kv_end_forward(vm, cache, &err));
@@ -384,6 +428,22 @@ check_accounts(void)
         CHECK(i.free_pages == i.n_pages);
 }
 
+/* Memory of the device `cpu` that nobody wrote to holds NaN. */
+static void *
+nan_alloc(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    void *p = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return p ? memset(p, 0xff, bytes) : NULL;
+}
+
+static void
+nan_free(void *user, void *p)
+{
+    (void)user;
+    free(p);
+}
+
 static void
 option(const char *arg)
 {
@@ -402,7 +462,8 @@ option(const char *arg)
                 {"sequences", &o.sequences},
                 {"ops", &o.ops},
                 {"seed", &o.seed},
-                {"threads", &o.threads}};
+                {"threads", &o.threads},
+                {"faults", &o.faults}};
     const char *is = strchr(arg, '=');
     for (size_t i = 0; is && i < sizeof ints / sizeof *ints; i++)
         if (!strncmp(arg, ints[i].key, (size_t)(is - arg)) && !ints[i].key[is - arg]) {
@@ -425,7 +486,8 @@ main(int argc, char **argv)
         option(argv[i]);
     state = (uint64_t)o.seed * 1000003;
     table = calloc(n_table, sizeof *table);
-    tnr_runtime_options rt = {.threads = (int)o.threads};
+    const tnr_allocator nan = {.alloc = nan_alloc, .free = nan_free};
+    tnr_runtime_options rt = {.threads = (int)o.threads, .allocator = &nan};
     tnr_session_options opt = {.function = "attend", .options = &rt};
     MUST(tnr_session_open(argv[1], &opt, &s, &err));
     vm = tnr_session_vm(s);
@@ -433,7 +495,17 @@ main(int argc, char **argv)
     int64_t dims[5] = {o.sequences, o.tokens, o.chunk, PAGE, o.window != 0};
     for (int i = 0; i < 5; i++)
         MUST(tnr_shape_new(&dims[i], 1, &sizes[i], &err));
-    MUST(tnr_vm_call(vm, "create_paged_kv_cache", sizes, 5, &cache, &err));
+    for (fail_at = 1; o.faults; fail_at++) { /* each allocation of making it */
+        allocation = 0;
+        counting = true;
+        tnb_status st = tnr_vm_call(vm, "create_paged_kv_cache", sizes, 5, &cache, &err);
+        counting = false;
+        if (st == TNB_OK)
+            break;
+        CHECK(st == TNB_NO_MEMORY && err.message[0] && cache.tag == TNR_NULL);
+    }
+    if (!o.faults)
+        MUST(tnr_vm_call(vm, "create_paged_kv_cache", sizes, 5, &cache, &err));
     for (int i = 0; i < 5; i++)
         tnr_release(&sizes[i]);
     for (int64_t i = 0; i < o.ops; i++) {
@@ -462,10 +534,11 @@ main(int argc, char **argv)
             digest ^= mix(table[i].key * 31 + (uint64_t)e * 1099511628211ULL + bits);
         }
     printf("%016llx added %lld removed %lld forked %lld popped %lld cleared %lld steps %lld full "
-           "%lld again %lld rows %llu\n",
+           "%lld again %lld rows %llu faults %lld\n",
            (unsigned long long)digest, (long long)counts[0], (long long)counts[1],
            (long long)counts[2], (long long)counts[3], (long long)counts[4], (long long)counts[5],
-           (long long)counts[6], (long long)counts[7], (unsigned long long)n_seen);
+           (long long)counts[6], (long long)counts[7], (unsigned long long)n_seen,
+           (long long)n_faults);
     while (n_texts)
         drop(&texts[0]);
     tnr_release(&cache);

@@ -3,6 +3,7 @@
 nearly full caches. Rows of one text have the same bits whatever stands beside them, however the text was cut into steps, and for every
 number of threads."""
 import os
+import re
 import subprocess
 import sys
 
@@ -23,7 +24,11 @@ CASES = [
     ("windows", dict(), dict(window=1)),
     ("both windows", dict(layer_window=20), dict(window=1, layer_window=20)),
     ("full", dict(), dict(tokens=64, sequences=4)),
+    ("faults", dict(), dict(faults=1)),
+    ("faults with windows", dict(), dict(faults=1, window=1)),
 ]
+DEVICES = tenon("list", "devices").stdout
+TARGETS = ["cpu"] + (["opencl"] if re.search(r"^opencl .*\n    0: (?!not usable)", DEVICES, re.M) else [])
 CONF = write("windows.ini", "[pass DispatchKVCacheCreation]\nwindows = true\n")
 SEED = int(os.environ.get("KV_SEED", "1"))
 
@@ -33,22 +38,29 @@ def run(file, options, **more):
     return subprocess.run([os.path.join(BUILD, "tests/llm/kv"), file] + words, capture_output=True, text=True, timeout=300)
 
 
-for i, (name, module, options) in enumerate(CASES):
+
+def one(i, name, module, options, target):
     source = write(f"{i}.py", kv_module(**module))
-    file = path(f"{i}.tno")
+    file = path(f"{i}.{target}.tno")
     config = ["--config", CONF] if "window" in options else []
-    r = tenon("compile", source, "-t", "cpu", "--profile", "llm", *config, "-o", file)
-    check(r.returncode == 0, f"{name}: compiles", r)
-    sizes = {k: v for k, v in dict(hq=4, hk=2, d=16, rotary=16).items()}
+    r = tenon("compile", source, "-t", target, "--profile", "llm", *config, "-o", file)
+    check(r.returncode == 0, f"{name}, {target}: compiles", r)
+    sizes = dict(hq=4, hk=2, d=16, rotary=16)
     sizes.update({k: v for k, v in module.items() if k in sizes})
     if "rotary" not in module and "rotary" not in options:
         sizes["rotary"] = sizes["d"]
     sizes.update(options)
     digests = set()
-    for threads in (1, 2, 3):
-        r = run(file, sizes, seed=SEED + i, ops=300, threads=threads)
-        check(r.returncode == 0, f"{name}: rows equal the reference with {threads} threads", r)
+    for threads in (1, 2, 3) if target == "cpu" else (2,):
+        r = run(file, sizes, seed=SEED + i, ops=300 if target == "cpu" else 100, threads=threads)
+        check(r.returncode == 0, f"{name}, {target}: rows equal the reference with {threads} threads", r)
         digests.add(r.stdout)
     check(len(digests) == 1, f"{name}: the number of threads changes no bit: {digests}")
+
+
+for n, (name, module, options) in enumerate(CASES):
+    for target in TARGETS:
+        if target == "cpu" or "faults" not in options:
+            one(n, name, module, options, target)
 
 done()

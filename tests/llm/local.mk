@@ -10,6 +10,7 @@ EXTRA_DIST += $(LLM_TESTS) \
 	tests/llm/functions/broken.py \
 	tests/llm/functions/copy.py \
 	tests/llm/functions/graph.py \
+	tests/llm/functions/kv.py \
 	tests/llm/functions/scale.py \
 	tests/llm/functions/scale_again.py
 if HAVE_CMOCKA

@@ -21,7 +21,8 @@ long_from = 2147483647  # positions from here on take the second row of frequenc
 amplitude = 1.0  # of cosines and sines
 group = q_heads // kv_heads
 half = rotary_dim // 2
-lanes = 8 if head_dim % 8 == 0 else (4 if head_dim % 4 == 0 else 1)
+# elements that are worked on together
+lanes = 16 if head_dim % 16 == 0 else (8 if head_dim % 8 == 0 else (4 if head_dim % 4 == 0 else (2 if head_dim % 2 == 0 else 1)))
 
 
 @T.prim_func
@@ -41,10 +42,12 @@ def kv_cache_transpose_append(pages_handle: T.handle, k_handle: T.handle, v_hand
             if place != -1:
                 page: T.let[T.int64] = T.Cast("int64", place // page_tokens)
                 at: T.let[T.int64] = T.Cast("int64", place % page_tokens)
-                for d in T.vectorized(head_dim):
-                    pages[page, 0, vh, at, d] = T.Cast(kv_dtype, k[vr, vh, d])
-                for d in T.vectorized(head_dim):
-                    pages[page, 1, vh, at, d] = T.Cast(kv_dtype, v[vr, vh, d])
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        pages[page, 0, vh, at, c * lanes + l] = T.Cast(kv_dtype, k[vr, vh, c * lanes + l])
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        pages[page, 1, vh, at, c * lanes + l] = T.Cast(kv_dtype, v[vr, vh, c * lanes + l])
 
 
 @T.prim_func
@@ -58,8 +61,9 @@ def kv_cache_copy_single_page(pages_handle: T.handle, source: T.int64, target: T
             T.reads(pages[source, vw, vh, 0:page_tokens, 0:head_dim])
             T.writes(pages[target, vw, vh, 0:page_tokens, 0:head_dim])
             for t in range(copy_length):
-                for d in T.vectorized(head_dim):
-                    pages[target, vw, vh, t, d] = pages[source, vw, vh, t, d]
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        pages[target, vw, vh, t, c * lanes + l] = pages[source, vw, vh, t, c * lanes + l]
 
 
 @T.prim_func
@@ -79,10 +83,12 @@ def kv_cache_debug_get_kv(
             T.writes(k[layer, vr, vh, 0:head_dim], v[layer, vr, vh, 0:head_dim])
             page: T.let[T.int64] = T.Cast("int64", position_map[vr] // page_tokens)
             at: T.let[T.int64] = T.Cast("int64", position_map[vr] % page_tokens)
-            for d in T.vectorized(head_dim):
-                k[layer, vr, vh, d] = pages[page, 0, vh, at, d]
-            for d in T.vectorized(head_dim):
-                v[layer, vr, vh, d] = pages[page, 1, vh, at, d]
+            for c in T.unroll(head_dim // lanes):
+                for l in T.vectorized(lanes):
+                    k[layer, vr, vh, c * lanes + l] = pages[page, 0, vh, at, c * lanes + l]
+            for c in T.unroll(head_dim // lanes):
+                for l in T.vectorized(lanes):
+                    v[layer, vr, vh, c * lanes + l] = pages[page, 1, vh, at, c * lanes + l]
 
 
 @T.prim_func
@@ -129,8 +135,9 @@ def tir_split_rotary(
                 for d in range(head_dim - rotary_dim):
                     k[vr, h, rotary_dim + d] = qkv[vr, q_heads + h, rotary_dim + d]
             for h in range(kv_heads):
-                for d in T.vectorized(head_dim):
-                    v[vr, h, d] = qkv[vr, q_heads + kv_heads + h, d]
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        v[vr, h, c * lanes + l] = qkv[vr, q_heads + kv_heads + h, c * lanes + l]
 
 
 @T.prim_func
@@ -188,10 +195,12 @@ def tir_attention_prefill(
                 top[g] = T.float32(-1e30)
                 for j in T.vectorized(page_tokens):
                     total[g, j] = T.float32(0)
-                for d in T.vectorized(head_dim):
-                    scaled[g, d] = T.Cast("float32", q[vr, vh * group + g, d]) * (sm_scale * T.float32(1.4426950408889634))
-                for d in T.vectorized(head_dim):
-                    result[g, d] = T.float32(0)
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        scaled[g, c * lanes + l] = T.Cast("float32", q[vr, vh * group + g, c * lanes + l]) * (sm_scale * T.float32(1.4426950408889634))
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        result[g, c * lanes + l] = T.float32(0)
             for i in range(sink_pages + T.max(n_seen - next_page, 0)):
                 p: T.let[T.int32] = T.if_then_else(i < sink_pages, i, i - sink_pages + next_page) if window else T.int32(1) * i
                 page: T.let[T.int64] = T.Cast("int64", page_values[first + p])
@@ -199,7 +208,7 @@ def tir_attention_prefill(
                     for j in range(page_tokens):
                         for l in T.vectorized(lanes):
                             part[j, l] = T.float32(0)
-                        for c in range(head_dim // lanes):
+                        for c in T.unroll(head_dim // lanes):
                             for l in T.vectorized(lanes):
                                 part[j, l] = part[j, l] + scaled[g, c * lanes + l] * T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
                     for j in T.vectorized(page_tokens):
@@ -224,16 +233,19 @@ def tir_attention_prefill(
                         score[j] = T.exp2(score[j] - best[0])
                     for j in T.vectorized(page_tokens):
                         total[g, j] = total[g, j] * scale + score[j]
-                    for d in T.vectorized(head_dim):
-                        result[g, d] = result[g, d] * scale
-                    # not more than it sees: memory behind that may hold anything, and 0 times that is not 0
-                    for j in range(T.min(page_tokens, seen - p * page_tokens)):
-                        for d in T.vectorized(head_dim):
-                            result[g, d] = result[g, d] + score[j] * T.Cast("float32", pages[page, 1, vh, j, d])
+                    for c in T.unroll(head_dim // lanes):
+                        for l in T.vectorized(lanes):
+                            result[g, c * lanes + l] = result[g, c * lanes + l] * scale
+                    for j in range(page_tokens):
+                        if score[j] > T.float32(0):  # what is not seen may be anything
+                            for c in T.unroll(head_dim // lanes):
+                                for l in T.vectorized(lanes):
+                                    result[g, c * lanes + l] = result[g, c * lanes + l] + score[j] * T.Cast("float32", pages[page, 1, vh, j, c * lanes + l])
             for g in range(group):
                 best[0] = T.float32(0)
                 for j in range(page_tokens):
                     best[0] = best[0] + total[g, j]
-                for d in T.vectorized(head_dim):
-                    out[vr, vh * group + g, d] = T.Cast(dtype, result[g, d] / best[0])
+                for c in T.unroll(head_dim // lanes):
+                    for l in T.vectorized(lanes):
+                        out[vr, vh * group + g, c * lanes + l] = T.Cast(dtype, result[g, c * lanes + l] / best[0])
                 lse[vr, vh * group + g] = top[g] + T.log2(best[0])

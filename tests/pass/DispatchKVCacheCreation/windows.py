@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+# A layer with a window takes kernels that know windows; the cache may have another dtype.
+# passes: DispatchKVCacheCreation{kernels="@DIR@/../../llm/functions/kv.py", cache_dtype="float16"}
+@I.ir_module
+class Before:
+    @R.function
+    def create_paged_kv_cache(s: R.Shape(["b"])) -> R.Object:
+        b = T.int64()
+        with R.dataflow():
+            c = R.call_pure_packed("mlc.create_paged_kv_cache_generic", R.tuple(R.str("mha"), R.str("mha_sliding")), R.shape([b, 128, 32, 16, 0, 64]), R.shape([0, 2]),
+                R.prim_value(2), R.prim_value(4), R.prim_value(2), R.prim_value(8), R.prim_value(8), R.prim_value(0),
+                R.prim_value(0), R.prim_value(1), R.prim_value(1), R.prim_value(10000), R.str('{}'), R.prim_value(0),
+                R.prim_value(8), R.prim_value(0), R.dtype("float32"), ty_args=(R.Object,))
+            R.output(c)
+        return c
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @T.prim_func(private=True)
+    def kv_cache_copy_single_page(x: T.Buffer((1,), "float16")):
+        x[0] = T.Cast("float16", 2)
+
+    @T.prim_func(private=True)
+    def kv_cache_debug_get_kv(x: T.Buffer((1,), "float16")):
+        x[0] = T.Cast("float16", 3)
+
+    @T.prim_func(private=True)
+    def kv_cache_transpose_append(x: T.Buffer((4, 2, 16), "float16")):
+        x[0, 0, 0] = T.Cast("float16", 0)
+
+    @T.prim_func(private=True)
+    def tir_attention_prefill(x: T.Buffer((8,), "float32")):
+        x[0] = T.Cast("float32", 0)
+
+    @T.prim_func(private=True)
+    def tir_attention_prefill_sliding_window(x: T.Buffer((8,), "float32")):
+        x[0] = T.Cast("float32", 1)
+
+    @T.prim_func(private=True)
+    def tir_split_rotary(x: T.Buffer((8,), "float32")):
+        x[0] = T.float32(1.0)
+
+    @R.function
+    def create_paged_kv_cache(s: R.Shape(["b"])) -> R.Any:
+        b = T.int64()
+        cls = Expected
+        with R.dataflow():
+            c: R.Any = R.call_pure_packed("vm.builtin.paged_attention_kv_cache_create", R.shape([b, 128, 32, 16, 0, 64]), R.shape([0, 2]), R.prim_value(4), R.prim_value(2), R.prim_value(8), R.prim_value(8), R.shape([0, 3]), R.prim_value(0), R.prim_value(1), R.prim_value(1.0), R.prim_value(10000.0), R.const([[1.0, 0.1, 0.01, 0.001], [1.0, 0.1, 0.01, 0.001]], "float32"), R.const(0.0, "float16"), cls.kv_cache_transpose_append, R.tuple(), R.tuple(), (R.str("tirx"), cls.tir_attention_prefill), R.tuple(), (R.str("tirx"), cls.tir_attention_prefill_sliding_window), R.tuple(), R.tuple(), R.tuple(), R.tuple(), R.tuple(), cls.tir_split_rotary, cls.kv_cache_copy_single_page, cls.kv_cache_debug_get_kv, R.tuple(), R.dtype("float32"), ty_args=(R.Any,))
+            R.output(c)
+        return c
