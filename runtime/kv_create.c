@@ -289,11 +289,13 @@ make_memory(struct tnr_kv *kv, tnb_err *err)
 {
     const int64_t dims[5] = {kv->n_pages, 2, kv->kv_heads, kv->page_tokens, kv->head_dim};
     struct tnr_queue *q = tnr_vm_queue(kv->vm, kv->device);
-    tnb_status st = make_tables(kv, err);
+    tnb_status st = TNB_OK;
     for (int64_t i = 0; st == TNB_OK && i < kv->n_layers; i++)
         st = tnr_tensor_new_on(kv->device, q, dims, 5, kv->dtype, &kv->pages[i], err);
     if (st == TNB_OK)
         st = make_scratch(kv, q, err);
+    if (st == TNB_OK) /* behind what may be too large */
+        st = make_tables(kv, err);
     if (st == TNB_NO_MEMORY) {
         tnb_err_prefix(err,
                        "%s: %" PRId64 " layers of %" PRId64 " pages of %" PRId64 " tokens, %" PRId64

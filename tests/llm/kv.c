@@ -5,6 +5,7 @@
  *
  *     kv FILE.tno key=value ...     prints a digest of all rows, and how many operations of each kind ran
  *
+ * With hostile=N a cache is made N times of arguments of which some are anything, and used: each call ends with a status.
  * With faults=1 an allocation in most operations fails: the operation says so, loses nothing, and works when it is tried again.
  */
 #include "config.h"
@@ -20,7 +21,7 @@
 
 static struct {
     int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
-        seed, threads, faults;
+        seed, threads, faults, hostile, float32_pages;
     double theta, tolerance;
 } o = {.hq = 4,
        .hk = 2,
@@ -31,6 +32,7 @@ static struct {
        .sequences = 6,
        .ops = 400,
        .threads = 2,
+       .float32_pages = 1,
        .theta = 10000,
        .tolerance = 1e-4};
 
@@ -388,7 +390,7 @@ static void
 check_pages(const text *t)
 {
     int64_t to = t->n, from = to ? draw(to) : 0, n = to - from;
-    if (t->window || t->n == 0)
+    if (t->window || t->n == 0 || !o.float32_pages)
         return;
     int64_t shape[4] = {LAYERS, n, o.hk, o.d};
     tnr_value args[6] = {cache, tnr_int(t->id), tnr_int(from), tnr_int(to), tnr_null(), tnr_null()};
@@ -463,7 +465,9 @@ option(const char *arg)
                 {"ops", &o.ops},
                 {"seed", &o.seed},
                 {"threads", &o.threads},
-                {"faults", &o.faults}};
+                {"faults", &o.faults},
+                {"hostile", &o.hostile},
+                {"float32_pages", &o.float32_pages}};
     const char *is = strchr(arg, '=');
     for (size_t i = 0; is && i < sizeof ints / sizeof *ints; i++)
         if (!strncmp(arg, ints[i].key, (size_t)(is - arg)) && !ints[i].key[is - arg]) {
@@ -478,6 +482,137 @@ option(const char *arg)
         fail(__LINE__, arg);
 }
 
+/* ---- arguments that are anything ---- */
+
+static tnr_value
+shape_value(int n)
+{
+    static const int64_t odd[] = {0, 1, 2, 3, 16, 64, -1, 1 << 20, INT32_MAX, INT64_MAX, INT64_MIN};
+    int64_t dims[7];
+    tnr_value v;
+    for (int i = 0; i < n; i++)
+        dims[i] = odd[draw(sizeof odd / sizeof *odd)];
+    MUST(tnr_shape_new(dims, (uint32_t)n, &v, &err));
+    return v;
+}
+
+/* A value of any kind, the caller's. */
+static tnr_value
+anything(int depth)
+{
+    tnr_value v = tnr_null(), items[3];
+    int64_t dims[3] = {draw(5), draw(5), draw(5)}, n = draw(4);
+    switch (draw(depth ? 8 : 9)) {
+    case 0:
+        return tnr_int(draw(2) ? draw(20) - 2 : INT64_MAX - draw(2));
+    case 1:
+        return tnr_float((double)draw(100) / 7 - 3);
+    case 2:
+        return shape_value((int)draw(7));
+    case 3:
+        MUST(tnr_string_new(draw(2) ? "tirx" : "flashinfer", 4, &v, &err));
+        return v;
+    case 4:
+        if (tnr_closure_new(vm, (uint32_t)draw(12), NULL, 0, &v, NULL) != TNB_OK)
+            v = tnr_null();
+        return v;
+    case 5:
+        MUST(tnr_tensor_new(tnr_vm_device(vm), dims, (uint32_t)n % 4, draw(2) ? TNB_F32 : TNB_I32,
+                            &v, &err));
+        return v;
+    case 6:
+        v.tag = TNR_DTYPE;
+        v.u.dtype = draw(2) ? TNB_F32 : TNB_I32;
+        return v;
+    case 7:
+        return tnr_null();
+    default:
+        for (int i = 0; i < 3; i++)
+            items[i] = anything(1);
+        MUST(tnr_tuple_new(items, (uint32_t)n % 4, &v, &err));
+        for (int i = 0; i < 3; i++)
+            tnr_release(&items[i]);
+        return v;
+    }
+}
+
+static tnb_status
+any_call(const char *name, tnr_value *args, int n, tnr_value *ret)
+{
+    const tnr_packed *p = tnr_find_packed(tnr_vm_runtime(vm), name, &err);
+    *ret = tnr_null();
+    err = (tnb_err){0};
+    tnb_status st = p->call(vm, args, n, ret, &err);
+    CHECK(st == TNB_OK || err.message[0]);
+    return st;
+}
+
+static void
+put(tnr_value *at, tnr_value v)
+{
+    tnr_release(at);
+    *at = v;
+}
+
+static void
+hostile_one(int64_t *made, int64_t *ran)
+{
+    static const int64_t sizes[5] = {4, 100, 16, PAGE, 0}, layers[2] = {0, 2}, kinds[2] = {0, 0};
+    tnr_value a[29] = {0}, c, none, ret, qkv, out;
+    int64_t zero = 0, in[3] = {3, o.hq + 2 * o.hk, o.d}, to[3] = {3, o.hq, o.d};
+    MUST(tnr_shape_new(sizes, 5, &a[0], &err));
+    MUST(tnr_shape_new(layers, 2, &a[1], &err));
+    MUST(tnr_shape_new(kinds, 2, &a[6], &err));
+    const int64_t ints[] = {2, o.hq, 3, o.hk, 4, o.d, 5, o.d, 7, 0, 8, 1};
+    for (size_t i = 0; i < sizeof ints / sizeof *ints; i += 2)
+        a[ints[i]] = tnr_int(ints[i + 1]);
+    a[9] = a[10] = tnr_float(1);
+    MUST(tnr_tensor_new(tnr_vm_device(vm), &zero, 0, TNB_F32, &a[12], &err));
+    for (int i = 13; i < 28; i++) /* any function of the module for any kernel */
+        while (a[i].tag != TNR_CLOSURE)
+            if (tnr_closure_new(vm, (uint32_t)draw(12), NULL, 0, &a[i], NULL) != TNB_OK)
+                a[i] = tnr_null();
+    for (int64_t i = draw(3); i > 0; i--)
+        put(&a[draw(28)], anything(0));
+    if (!draw(4))
+        put(&a[0], shape_value(5 + (int)draw(2)));
+    if (any_call("vm.builtin.paged_attention_kv_cache_create", a, 28, &c) == TNB_OK) {
+        ++*made;
+        tnr_value s[5] = {c, tnr_int(0)}, t[5] = {c, tnr_int(draw(3)), tnr_float(0.5)};
+        (void)any_call("vm.builtin.kv_state_add_sequence", s, 2, &ret);
+        s[1] = tnr_int(0), s[2] = tnr_int(1);
+        (void)any_call("vm.builtin.kv_state_fork_sequence", s, 3, &ret);
+        MUST(tnr_shape_new((int64_t[1]){0}, 1, &s[1], &err));
+        MUST(tnr_shape_new((int64_t[1]){draw(2) ? 3 : draw(20)}, 1, &s[2], &err));
+        (void)any_call("vm.builtin.kv_state_begin_forward", s, 3, &ret);
+        MUST(tnr_tensor_new(tnr_vm_device(vm), in, 3, TNB_F32, &qkv, &err));
+        MUST(tnr_tensor_new(tnr_vm_device(vm), to, 3, TNB_F32, &out, &err));
+        t[3] = draw(4) ? qkv : c, t[4] = draw(4) ? out : qkv;
+        *ran += any_call("vm.builtin.attention_kv_cache_attention_with_fused_qkv", t, 5, &ret) ==
+                TNB_OK;
+        tnr_release(&ret);
+        (void)any_call("vm.builtin.kv_state_end_forward", s, 1, &ret);
+        tnr_release(&s[1]), tnr_release(&s[2]), tnr_release(&qkv), tnr_release(&out);
+        none = tnr_int(draw(5) - 1);
+        tnr_value p[3] = {c, tnr_int(0), none};
+        (void)any_call("vm.builtin.kv_state_popn", p, 3, &ret);
+        (void)any_call("vm.builtin.kv_state_clear", p, 1, &ret);
+    }
+    tnr_release(&c);
+    for (int i = 0; i < 29; i++)
+        tnr_release(&a[i]);
+}
+
+static void
+hostile(void)
+{
+    int64_t made = 0, ran = 0;
+    for (int64_t i = 0; i < o.hostile; i++)
+        hostile_one(&made, &ran);
+    printf("%lld caches of %lld, %lld steps\n", (long long)made, (long long)o.hostile,
+           (long long)ran);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -487,10 +622,18 @@ main(int argc, char **argv)
     state = (uint64_t)o.seed * 1000003;
     table = calloc(n_table, sizeof *table);
     const tnr_allocator nan = {.alloc = nan_alloc, .free = nan_free};
-    tnr_runtime_options rt = {.threads = (int)o.threads, .allocator = &nan};
+    tnr_runtime_options rt = {.threads = (int)o.threads,
+                              .allocator = &nan,
+                              .memory_limit = 64 << 20};
     tnr_session_options opt = {.function = "attend", .options = &rt};
     MUST(tnr_session_open(argv[1], &opt, &s, &err));
     vm = tnr_session_vm(s);
+    if (o.hostile) {
+        hostile();
+        free(table);
+        tnr_session_close(s);
+        return 0;
+    }
     tnr_value sizes[5];
     int64_t dims[5] = {o.sequences, o.tokens, o.chunk, PAGE, o.window != 0};
     for (int i = 0; i < 5; i++)

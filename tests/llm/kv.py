@@ -29,6 +29,8 @@ CASES = [
 ]
 DEVICES = tenon("list", "devices").stdout
 TARGETS = ["cpu"] + (["opencl"] if re.search(r"^opencl .*\n    0: (?!not usable)", DEVICES, re.M) else [])
+# Pages of another dtype than what the model computes with.
+CASES += [(f"pages of {d}", dict(), dict(float32_pages=0, tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2))]
 CONF = write("windows.ini", "[pass DispatchKVCacheCreation]\nwindows = true\n")
 SEED = int(os.environ.get("KV_SEED", "1"))
 
@@ -43,6 +45,9 @@ def one(i, name, module, options, target):
     source = write(f"{i}.py", kv_module(**module))
     file = path(f"{i}.{target}.tno")
     config = ["--config", CONF] if "window" in options else []
+    options = dict(options)
+    if "dtype" in options:
+        config += ["--set", f"pass.DispatchKVCacheCreation.cache_dtype={options.pop('dtype')}"]
     r = tenon("compile", source, "-t", target, "--profile", "llm", *config, "-o", file)
     check(r.returncode == 0, f"{name}, {target}: compiles", r)
     sizes = dict(hq=4, hk=2, d=16, rotary=16)
@@ -62,5 +67,9 @@ for n, (name, module, options) in enumerate(CASES):
     for target in TARGETS:
         if target == "cpu" or "faults" not in options:
             one(n, name, module, options, target)
+
+# A module may give the cache anything.
+r = run(path("0.cpu.tno"), dict(hostile=3000, seed=SEED))
+check(r.returncode == 0 and "caches" in r.stdout, f"arguments that are anything end with a status: {r.stdout}", r)
 
 done()
