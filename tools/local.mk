@@ -39,8 +39,8 @@ tools_tenon_SOURCES = \
 	tools/tune_point.c \
 	tools/values.c
 if BUILD_LM
-tools_tenon_SOURCES += tools/generate.c tools/language.c tools/language.h
-LM_COMMANDS = generate
+tools_tenon_SOURCES += tools/chat.c tools/generate.c tools/language.c tools/language.h
+LM_COMMANDS = chat generate
 LM_LINK = $(LM_LIB)
 endif
 nodist_tools_tenon_SOURCES = tools/static_plugins.c

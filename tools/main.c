@@ -14,6 +14,7 @@ const tnt_command *const tnt_commands[] = {&tnt_command_compile,
                                            &tnt_command_run,
 #ifdef HAVE_LM
                                            &tnt_command_generate,
+                                           &tnt_command_chat,
 #endif
                                            &tnt_command_bench,
                                            &tnt_command_opt,

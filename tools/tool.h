@@ -324,6 +324,6 @@ extern const tnt_command tnt_command_compile, tnt_command_run, tnt_command_bench
     tnt_command_show, tnt_command_onnx_test, tnt_command_doctor, tnt_command_tune,
     tnt_command_new_plugin, tnt_command_check_plugin, tnt_command_plugin, tnt_command_help;
 /* Where the language models' library is built. */
-extern const tnt_command tnt_command_generate;
+extern const tnt_command tnt_command_generate, tnt_command_chat;
 
 #endif

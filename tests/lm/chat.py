@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tenon chat` answers line by line, and what the cache keeps of a conversation changes no answer."""
+import os
+import signal
+import subprocess
+import sys
+
+from lmtest import models
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import TENON, check, done, path, tenon, write  # noqa: E402
+
+GGUF = models("llm", "stories260K", "stories260K.gguf")
+# the whole conversation is the prompt, so that an answer depends on all of it
+TEMPLATE = write("chat.jinja", "{{ bos_token }}{% for m in messages %}{{ m['content'] }}{{ '\n' if m['role'] == 'user' }}{% endfor %}")
+tno = path("stories.tno")
+tenon("compile", GGUF, "-o", tno)
+
+
+def chat(lines, *args):
+    return subprocess.run([TENON, "chat", tno, "--chat-template", TEMPLATE, "--max-tokens", "12", *args], input="".join(s + "\n" for s in lines),
+                          capture_output=True, text=True, timeout=300)
+
+
+r = chat(["Once upon a time", "Lily said"])
+check(r.returncode == 0 and r.stderr.count("answer") == 2, "two lines get two answers", r)
+first = chat(["Once upon a time"]).stdout
+want = tenon("generate", tno, "--prompt", "Once upon a time\n" , "--max-tokens", "12").stdout
+check(first.rstrip("\n") == want.rstrip("\n"), "the first answer is what the model writes behind the template's text")
+check(r.stdout.startswith(first), "the first answer is the same beside another", r)
+# the second from the start: the text that the template makes of the whole conversation
+whole = "Once upon a time\n" + want + "Lily said\n"
+second = tenon("generate", tno, "--prompt", whole, "--max-tokens", "12").stdout
+check(r.stdout[len(first):].rstrip("\n") == second.rstrip("\n"), "the second answer is that without a cache", r)
+again = chat(["Lily said", "/clear", "Once upon a time"])
+check(again.stdout.endswith(first), "/clear begins a new conversation", again)
+r = tenon("chat", tno)
+check(r.returncode == 1 and "no chat template" in r.stderr, "a model without a template is told", r)
+bad = write("bad.jinja", "a\n{% if %}")
+r = tenon("chat", tno, "--chat-template", bad)
+check(r.returncode == 1 and "bad.jinja:2: expected an expression" in r.stderr, "a mistake in a template is told with its line", r)
+refuses = write("refuses.jinja", "{{ raise_exception('no system message') if messages[0].role == 'system' }}{{ messages[-1].content }}")
+r = subprocess.run([TENON, "chat", tno, "--chat-template", refuses, "--system", "x"], input="hi\n", capture_output=True, text=True)
+check(r.returncode == 1 and "no system message" in r.stderr, "what the template refuses is told", r)
+r = chat(["a " * 5000])
+check(r.returncode == 1 and "more than the" in r.stderr, "a message beyond the context is refused", r)
+p = subprocess.Popen([TENON, "chat", tno, "--chat-template", TEMPLATE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+p.stdin.write("Once upon a time\n")
+p.stdin.flush()
+p.stdout.read(20)
+p.send_signal(signal.SIGINT)
+p.stdin.close()
+p.stdout.read()
+check(p.wait(60) in (0, -signal.SIGINT), "Ctrl-C ends an answer, the end of the input the program")
+done()
