@@ -57,6 +57,9 @@ read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err
     m->facts.vocabulary = count_of(model, "vocab_size");
     json_array_foreach(json_object_get(model, "stop_token_ids"), i, v)
         add_stop(m, json_is_integer(v) ? json_integer_value(v) : -1);
+    json_array_foreach(json_object_get(json_object_get(json_object_get(root, "attrs"), "params"),
+                                       "list"),
+                       i, v) m->facts.weight_bytes += (uint64_t)count_of(v, "bytes");
     const char *path =
         o->tokenizer
             ? o->tokenizer

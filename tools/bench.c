@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tenon bench: how long a function takes, warm. What --expect says of the results is held to in the same process, with the same
  * threads and inputs: by the first run, before anything is measured, and by the last one. Without it both have to agree. */
+#include "config.h"
 #include "tool.h"
 
 #include <float.h>
@@ -8,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef HAVE_LM
+#include "language.h"
+#endif
 #include "tenon/base/num.h"
 #include "tenon/core/eval.h"
 #include "tenon/core/text.h"
@@ -27,6 +31,12 @@ static const tnt_option options[] = {
     {"threads", 0, TNT_VALUE, "N", "number of threads"},
     {"seconds", 0, TNT_VALUE, "X", "seconds to measure (default 3)"},
     {"runs", 0, TNT_VALUE, "N", "number of runs, instead of --seconds"},
+#ifdef HAVE_LM
+    {"prompt", 0, TNT_VALUE, "N", "of a language model: tokens of a prompt"},
+    {"generate", 0, TNT_VALUE, "N", "of a language model: tokens that are written behind it"},
+    {"weights", 0, TNT_VALUE, "PATH", "of a language model's artifact: where its weights are"},
+    {"tokenizer", 0, TNT_VALUE, "FILE", "of a language model: its tokenizer"},
+#endif
     {"profile-kernels", 0, TNT_FLAG, NULL,
      "time each kernel; the table is that of the fastest run"},
     {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
@@ -259,6 +269,10 @@ static int
 run(tnt_session *s, const tnt_args *a)
 {
     tnt_program p;
+#ifdef HAVE_LM
+    if (tnt_has(a, "prompt") || tnt_has(a, "generate"))
+        return tnt_bench_language(s, a);
+#endif
     if (!tnt_program_open(s, a, a->operands[0], &p))
         return tnt_failure();
     const char *name = tnt_value(a, "function", "main");

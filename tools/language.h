@@ -63,6 +63,10 @@ tnt_catch_interrupt(const tnt_language *l);
 bool
 tnt_was_interrupted(void);
 
+/* bench_language.c */
+int
+tnt_bench_language(tnt_session *s, const tnt_args *a);
+
 /* "prompt 5 tokens, 120.3 a second; answer 200 tokens, 80.1 a second; end of text" on standard error. */
 void
 tnt_print_speed(const tnt_args *a, const tnl_generated *r);

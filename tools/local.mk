@@ -39,7 +39,7 @@ tools_tenon_SOURCES = \
 	tools/tune_point.c \
 	tools/values.c
 if BUILD_LM
-tools_tenon_SOURCES += tools/chat.c tools/generate.c tools/language.c tools/language.h
+tools_tenon_SOURCES += tools/bench_language.c tools/chat.c tools/generate.c tools/language.c tools/language.h
 LM_COMMANDS = chat generate
 LM_LINK = $(LM_LIB)
 endif

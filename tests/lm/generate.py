@@ -57,6 +57,13 @@ refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "top-p 
 refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "this is no language model")
 refused("a tokenizer that is none", generate(tno, "--prompt", "a", "--tokenizer", BIN), "this is no tokenizer")
 
+r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "3", "--json")
+told = json.loads(r.stdout or "{}")
+check(r.returncode == 0 and told["prompt"]["tokens"] == 40 and told["generate"]["tokens"] == 10 and told["weight_bytes"] > 10 ** 6, "tenon bench tells tokens a second", r)
+r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "2")
+check(r.returncode == 0 and "tokens/s" in r.stdout, "as a table", r)
+refused("bench of a language model with an input", tenon("bench", tno, "--prompt", "4", "--seed", "1"), "is not for --prompt", status=(2,))
+
 p = subprocess.Popen([TENON, "generate", tno, "--prompt", "", "--max-tokens", "0", "--ignore-end", "--context", "500000"], stdout=subprocess.PIPE)
 p.stdout.read(50)
 p.send_signal(signal.SIGINT)

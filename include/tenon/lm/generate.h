@@ -42,6 +42,7 @@ typedef struct tnl_model_facts {
     uint32_t n_stop;
     uint64_t cache_tokens; /* that the cache has room for */
     uint64_t cache_bytes;
+    uint64_t weight_bytes; /* of the weights in their files; 0: the artifact has them itself */
 } tnl_model_facts;
 
 /* Opens weights and tokenizer and makes the cache; all memory that generating takes is there then, but that of a step. The
