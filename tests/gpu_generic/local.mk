@@ -30,7 +30,7 @@ TESTS += tests/gpu_generic/onnx.sh
 endif
 endif
 endif
-EXTRA_DIST += tests/gpu_generic/onnx.sh tests/gpu_generic/schedules.sh
+EXTRA_DIST += tests/gpu_generic/onnx.sh tests/gpu_generic/targets.ini tests/gpu_generic/schedules.sh
 # The compiler half: SPIR-V as spirv-val sees it.
 EXTRA_DIST += tests/gpu_generic/cost.py tests/gpu_generic/validate.py
 if BUILD_SPIRV

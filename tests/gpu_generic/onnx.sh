@@ -6,40 +6,6 @@
 . "$top_srcdir/tests/onnx/gpu_cases.sh"
 "$TENON" list devices | grep -A 1 '^gpu_generic ' | grep -q '^    0: ' || { echo "no Vulkan device"; exit 77; }
 set -eu
-cat > "$work/targets.ini" <<'INI'
-[tenon]
-fallback = true
-[target addresses]
-kind = gpu_generic
-supports_float64 = yes
-supports_float16 = yes
-supports_int8 = yes
-supports_int16 = yes
-supports_8bit_buffer = yes
-supports_16bit_buffer = yes
-supports_buffer_device_address = yes
-max_threads_per_block = 256
-max_shared_memory_per_block = 32768
-thread_warp_size = 8
-features = subgroup:shuffle, subgroup:arithmetic
-[target descriptors]
-kind = gpu_generic
-supports_float64 = yes
-supports_float16 = yes
-supports_int8 = yes
-supports_int16 = yes
-supports_8bit_buffer = yes
-supports_16bit_buffer = yes
-max_threads_per_block = 256
-max_shared_memory_per_block = 32768
-thread_warp_size = 8
-features = subgroup:shuffle, subgroup:arithmetic
-[target plain]
-kind = gpu_generic
-supports_int64 = no
-max_threads_per_block = 128
-max_num_threads = 128
-INI
 short="node/test_add_bcast node/test_argmax_default_axis_random node/test_averagepool_2d_pads node/test_basic_conv_with_padding
     node/test_cast_FLOAT_to_BFLOAT16 node/test_castlike_BFLOAT16_to_FLOAT node/test_cast_DOUBLE_to_FLOAT16 node/test_compress_0
     node/test_convtranspose_with_kernel node/test_cumsum_1d_exclusive node/test_cumsum_2d_negative_axis node/test_einsum_batch_matmul
@@ -51,6 +17,6 @@ short="node/test_add_bcast node/test_argmax_default_axis_random node/test_averag
 # own cases whose kernels a GPU has in another form
 link_cases dequantize_to_float16_beyond_its_range sums_of_many_float16_and_bfloat16 matmul_of_short_rows_and_a_vector scatter_elements_added_by_many_rows
 for t in cpu addresses descriptors plain; do
-    onnx_run "$t" --config "$work/targets.ini"
+    onnx_run "$t" --config "$top_srcdir/tests/gpu_generic/targets.ini"
 done
 passes_as_cpu addresses descriptors plain
