@@ -17,7 +17,7 @@ EXTRA_DIST += bench/cpu/README.md bench/cpu/run bench/cpu/machine.c bench/cpu/ch
 EXTRA_DIST += bench/opencl/README.md bench/opencl/run.py
 
 # Loading and launching on Vulkan, beside OpenCL (bench/gpu_generic/run.py).
-EXTRA_DIST += bench/gpu_generic/README.md bench/gpu_generic/cpu_clock.c bench/gpu_generic/run.py
+EXTRA_DIST += bench/gpu_generic/README.md bench/gpu_generic/bare.c bench/gpu_generic/cpu_clock.c bench/gpu_generic/run.py
 
 # Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py

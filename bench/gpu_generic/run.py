@@ -20,6 +20,7 @@ LAUNCHES = (("gpu_generic, bindings", "gpu_generic", []),
             ("gpu_generic, bindings in sets", "gpu_generic", ["--set", "device.gpu_generic.push_descriptors=no"]),
             ("gpu_generic, addresses", ADDRESSES, []),
             ("opencl", "opencl", []))
+ONE_THREAD = {"LP_NUM_THREADS": "0"}  # lavapipe hands no work to threads of its own
 
 
 def module(n):
@@ -36,8 +37,8 @@ class Bench:
         self.clock = os.path.join(work, "clock.so")
         subprocess.run([os.environ.get("CC", "cc"), "-O2", "-shared", "-fPIC", "-o", self.clock, os.path.join(HERE, "cpu_clock.c")], check=True)
 
-    def run(self, *args, cpu=False, cache=None):
-        env = dict(os.environ, **({"LD_PRELOAD": self.clock} if cpu else {}))
+    def run(self, *args, cpu=False, cache=None, extra=None):
+        env = dict(os.environ, **({"LD_PRELOAD": self.clock} if cpu else {}), **(extra or {}))
         if cache:
             env["MESA_SHADER_CACHE_DIR"] = cache
             args += ("--set", f"tenon.cache_dir={cache}")
@@ -99,6 +100,15 @@ def launches(b, rounds, n, say):
                 per = f"{p['gpu_generic.launches'] / p['gpu_generic.submits']:.1f}"
             cpu = min(cpu, 1e3 * b.json(tno, 50, words, cpu=True)["min_ms"] / n)
         say(f"{what:32} {cpu:15.2f} {done:11.2f} {per:>9}")
+    done = min(1e3 * b.json(b.compiled(n, ADDRESSES), 50, [], extra=ONE_THREAD)["min_ms"] / n for _ in range(rounds))
+    say(f"{'... lavapipe without threads':32} {'-':>15} {done:11.2f} {'-':>9}")
+    say("")
+    say("An empty kernel in a program of nothing else (bare.c): microseconds until done, the least of 500 submits of 100")
+    bare = os.path.join(b.work, "bare")
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-o", bare, os.path.join(HERE, "bare.c"), "-lvulkan"], check=True)
+    for what, extra in (("as it is", {}), ("lavapipe without threads", ONE_THREAD)):
+        r = subprocess.run([bare], env=dict(os.environ, **extra), stdout=subprocess.PIPE, text=True, check=True)
+        say(f"{what:25} " + ", ".join(r.stdout.splitlines()))
 
 
 def main():
