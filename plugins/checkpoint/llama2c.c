@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* llama2.c's .bin files: version 0 (a header of seven numbers) and version 1 (float32 behind a header of 256 bytes). Tensors stand one
- * behind another, each kind for all layers; RoPE turns neighbours. The tokenizer lies in another file, which is not named. */
+ * behind another, each kind for all layers; RoPE turns neighbours. The tokenizer lies in a file beside it. */
 #include "checkpoint.h"
 
 #include <inttypes.h>
@@ -127,6 +127,19 @@ place_all(checkpoint_model *m, const header *h)
     return !l.failed;
 }
 
+/* The file that llama2.c's own tools put beside it: tok512.bin for 512 tokens, else tokenizer.bin, whether it is there or not. */
+static const char *
+find_tokenizer(checkpoint_model *m, const char *path)
+{
+    struct stat st;
+    const char *folder = tnb_path_dir(tn_arena(m->ctx), path);
+    const char *own = tnb_path_join(tn_arena(m->ctx), folder,
+                                    tn_strf(m->ctx, "tok%" PRId64 ".bin", m->vocabulary));
+    if (stat(own, &st) == 0)
+        return own;
+    return tnb_path_join(tn_arena(m->ctx), folder, "tokenizer.bin");
+}
+
 static bool
 read_model(checkpoint_model *m, const tnb_mapping *map)
 {
@@ -159,7 +172,7 @@ read_model(checkpoint_model *m, const tnb_mapping *map)
     if (end < m->vocabulary)
         TNB_PUSH(tn_arena(m->ctx), m->stop, end);
     m->tokenizer_format = "llama2c";
-    m->tokenizer_path = file.path;
+    m->tokenizer_path = find_tokenizer(m, file.path);
     return place_all(m, &h);
 }
 
