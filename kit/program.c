@@ -4,6 +4,7 @@
 #include "tenon/kit/artifact.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include "tenon/base/hash.h"
 
 struct function {
@@ -146,9 +147,12 @@ constant(tnk_program *p, const char *key, tnb_tno_constant c, const int64_t *dim
 static char *
 dims_key(tnk_program *p, const char *prefix, const int64_t *dims, uint32_t n)
 {
-    char *key = tnb_strdup(p->arena, prefix);
+    enum { MOST = 21 }; /* of a number and the comma */
+    const size_t room = strlen(prefix) + (size_t)n * MOST + 1;
+    char *key = tnb_alloc(p->arena, room);
+    size_t at = (size_t)snprintf(key, room, "%s", prefix);
     for (uint32_t i = 0; i < n; i++)
-        key = tnb_printf(p->arena, "%s,%" PRId64, key, dims[i]);
+        at += (size_t)snprintf(key + at, room - at, ",%" PRId64, dims[i]);
     return key;
 }
 

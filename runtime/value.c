@@ -148,10 +148,10 @@ tnr_shape_new(const int64_t *dims, uint32_t n, tnr_value *out, tnb_err *err)
 {
     NEED_N(dims, n, err);
     NEED(out, err);
-    if (n > TNB_TNO_MAX_DIMS)
+    if (n > TNB_TNO_MAX_SHAPE)
         return tnb_fail(err, TNB_SHAPE,
                         "a shape of %" PRIu32 " dimensions; at most %d are supported", n,
-                        TNB_TNO_MAX_DIMS);
+                        TNB_TNO_MAX_SHAPE);
     tnr_shape *s = malloc(sizeof *s + n * sizeof *dims);
     if (!s)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a shape");

@@ -130,7 +130,8 @@ check_constants(const tnb_tno_view *p, uint64_t constants_bytes, tnb_err *err)
             return broken(err, "constant %" PRIu32 " is for device %d of %" PRIu32, i,
                           (int)c->device, p->head.n_devices);
         if (c->kind == TNB_TNO_TENSOR || c->kind == TNB_TNO_SHAPE) {
-            if (c->n_dims > TNB_TNO_MAX_DIMS || !within(c->first_dim, c->n_dims, p->head.n_dims))
+            uint32_t most = c->kind == TNB_TNO_SHAPE ? TNB_TNO_MAX_SHAPE : TNB_TNO_MAX_DIMS;
+            if (c->n_dims > most || !within(c->first_dim, c->n_dims, p->head.n_dims))
                 return broken(err, "the shape of constant %" PRIu32 " lies outside the table", i);
         }
         if (c->kind == TNB_TNO_STRING)

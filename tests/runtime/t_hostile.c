@@ -249,12 +249,12 @@ test_native_devices_are_refused_where_native_code_is(void **state)
 static void
 test_a_program_that_nobody_reads_is_not_written(void **state)
 {
-    int64_t dims[TNB_TNO_MAX_DIMS + 1] = {0};
+    static const int64_t dims[TNB_TNO_MAX_SHAPE + 1];
     tnk_artifact *a = NULL;
     tnb_buf bytes = {0};
     tnk_program *p = tnk_program_new(arena);
     (void)state;
-    (void)tnk_program_shape(p, dims, TNB_TNO_MAX_DIMS + 1);
+    (void)tnk_program_shape(p, dims, TNB_TNO_MAX_SHAPE + 1);
     tnk_program_begin(p, tnk_program_function(p, "main", TNB_TNO_PUBLIC, 0));
     OP(RET, 0, tnk_program_value_reg(p), 0, 0);
     tnk_program_end(p);

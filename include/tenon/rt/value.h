@@ -110,7 +110,8 @@ TNB_EXPORT tnr_value
 tnr_bool(int b);
 
 /* New objects with one reference, owned by `out`, with copies of what they are given. dims may be any
- * numbers; n: TNB_SHAPE above 64. */
+ * numbers; n: TNB_SHAPE above 65536, of
+ * which a tensor's shape takes 64. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_shape_new(const int64_t *dims, uint32_t n, tnr_value *out, tnb_err *err);
 /* n bytes, any: without the terminator, which the object adds. */
