@@ -21,8 +21,10 @@ long_from = 2147483647  # positions from here on take the second row of frequenc
 amplitude = 1.0  # of cosines and sines
 group = q_heads // kv_heads
 half = rotary_dim // 2
-# elements that are worked on together
-lanes = 16 if head_dim % 16 == 0 else (8 if head_dim % 8 == 0 else (4 if head_dim % 4 == 0 else (2 if head_dim % 2 == 0 else 1)))
+# elements that are worked on together, and how many such vectors at once
+lanes = 8 if head_dim % 8 == 0 else (4 if head_dim % 4 == 0 else (2 if head_dim % 2 == 0 else 1))
+wide = 4 if head_dim // lanes % 4 == 0 else (2 if head_dim // lanes % 2 == 0 else 1)
+half_page = page_tokens // 2
 
 
 @T.prim_func
@@ -170,7 +172,8 @@ def tir_attention_prefill(
             sequence = T.sblock_alloc_buffer((1,), "int64", scope="local")
             scaled = T.sblock_alloc_buffer((group, head_dim), "float32", scope="local")
             result = T.sblock_alloc_buffer((group, head_dim), "float32", scope="local")
-            part = T.sblock_alloc_buffer((page_tokens, lanes), "float32", scope="local")
+            part = T.sblock_alloc_buffer((lanes,), "float32", scope="local")
+            sums = T.sblock_alloc_buffer((wide, lanes), "float32", scope="local")
             score = T.sblock_alloc_buffer((page_tokens,), "float32", scope="local")
             top = T.sblock_alloc_buffer((group,), "float32", scope="local")
             total = T.sblock_alloc_buffer((group, page_tokens), "float32", scope="local")
@@ -193,54 +196,67 @@ def tir_attention_prefill(
             n_seen: T.let[T.int32] = (seen + page_tokens - 1) // page_tokens
             for g in range(group):
                 top[g] = T.float32(-1e30)
-                for j in T.vectorized(page_tokens):
-                    total[g, j] = T.float32(0)
+                for w in T.unroll(2):
+                    for j in T.vectorized(half_page):
+                        total[g, w * half_page + j] = T.float32(0)
                 for c in T.unroll(head_dim // lanes):
                     for l in T.vectorized(lanes):
-                        scaled[g, c * lanes + l] = T.Cast("float32", q[vr, vh * group + g, c * lanes + l]) * (sm_scale * T.float32(1.4426950408889634))
+                        scaled[g, c * lanes + l] = T.Cast("float32", q[vr, vh * group + g, c * lanes + l]) * sm_scale
                 for c in T.unroll(head_dim // lanes):
                     for l in T.vectorized(lanes):
                         result[g, c * lanes + l] = T.float32(0)
             for i in range(sink_pages + T.max(n_seen - next_page, 0)):
                 p: T.let[T.int32] = T.if_then_else(i < sink_pages, i, i - sink_pages + next_page) if window else T.int32(1) * i
                 page: T.let[T.int64] = T.Cast("int64", page_values[first + p])
+                visible: T.let[T.int32] = T.min(page_tokens, seen - p * page_tokens)
                 for g in range(group):
-                    for j in range(page_tokens):
-                        for l in T.vectorized(lanes):
-                            part[j, l] = T.float32(0)
-                        for c in T.unroll(head_dim // lanes):
-                            for l in T.vectorized(lanes):
-                                part[j, l] = part[j, l] + scaled[g, c * lanes + l] * T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
-                    for j in T.vectorized(page_tokens):
-                        score[j] = T.float32(0)
-                    for l in range(lanes):
-                        for j in T.vectorized(page_tokens):
-                            score[j] = score[j] + part[j, l]
-                    for j in range(page_tokens):
-                        score[j] = T.if_then_else(
-                            (p * page_tokens + j < seen and (p * page_tokens + j < sinks or p * page_tokens + j >= begin))
-                            if window
-                            else p * page_tokens + j < seen,
-                            score[j],
-                            T.float32(-1e30),
-                        )
                     best[0] = top[g]
                     for j in range(page_tokens):
-                        best[0] = T.max(best[0], score[j])
-                    scale: T.let[T.float32] = T.exp2(top[g] - best[0])
-                    top[g] = best[0]
-                    for j in T.vectorized(page_tokens):
-                        score[j] = T.exp2(score[j] - best[0])
-                    for j in T.vectorized(page_tokens):
-                        total[g, j] = total[g, j] * scale + score[j]
-                    for c in T.unroll(head_dim // lanes):
                         for l in T.vectorized(lanes):
-                            result[g, c * lanes + l] = result[g, c * lanes + l] * scale
-                    for j in range(page_tokens):
-                        if score[j] > T.float32(0):  # what is not seen may be anything
-                            for c in T.unroll(head_dim // lanes):
+                            part[l] = T.float32(0)
+                        for c in T.unroll(head_dim // lanes):
+                            for l in T.vectorized(lanes):
+                                part[l] = part[l] + scaled[g, c * lanes + l] * T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
+                        if lanes >= 8:
+                            for l in T.vectorized(4):
+                                part[l] = part[l] + part[l + 4]
+                        if lanes >= 4:
+                            for l in T.vectorized(2):
+                                part[l] = part[l] + part[l + 2]
+                        product: T.let[T.float32] = part[0] + part[1] if lanes >= 2 else part[0]
+                        score[j] = T.if_then_else(
+                            (j < visible and (p * page_tokens + j < sinks or p * page_tokens + j >= begin)) if window else j < visible,
+                            product,
+                            T.float32(-1e30),
+                        )
+                        best[0] = T.Select(score[j] > best[0], score[j], best[0])
+                    if best[0] > top[g]:
+                        scale: T.let[T.float32] = T.exp(top[g] - best[0])
+                        for w in T.unroll(2):
+                            for j in T.vectorized(half_page):
+                                total[g, w * half_page + j] = total[g, w * half_page + j] * scale
+                        for c in T.unroll(head_dim // lanes):
+                            for l in T.vectorized(lanes):
+                                result[g, c * lanes + l] = result[g, c * lanes + l] * scale
+                        top[g] = best[0]
+                    for w in T.unroll(2):
+                        for j in T.vectorized(half_page):
+                            score[w * half_page + j] = T.exp(score[w * half_page + j] - best[0])
+                    for w in T.unroll(2):
+                        for j in T.vectorized(half_page):
+                            total[g, w * half_page + j] = total[g, w * half_page + j] + score[w * half_page + j]
+                    # not more than the row sees: memory behind that may hold anything, and 0 times that is not 0
+                    for c in range(head_dim // lanes // wide):
+                        for w in T.unroll(wide):
+                            for l in T.vectorized(lanes):
+                                sums[w, l] = result[g, (c * wide + w) * lanes + l]
+                        for j in range(visible):
+                            for w in T.unroll(wide):
                                 for l in T.vectorized(lanes):
-                                    result[g, c * lanes + l] = result[g, c * lanes + l] + score[j] * T.Cast("float32", pages[page, 1, vh, j, c * lanes + l])
+                                    sums[w, l] = sums[w, l] + score[j] * T.Cast("float32", pages[page, 1, vh, j, (c * wide + w) * lanes + l])
+                        for w in T.unroll(wide):
+                            for l in T.vectorized(lanes):
+                                result[g, (c * wide + w) * lanes + l] = sums[w, l]
             for g in range(group):
                 best[0] = T.float32(0)
                 for j in range(page_tokens):
@@ -248,4 +264,4 @@ def tir_attention_prefill(
                 for c in T.unroll(head_dim // lanes):
                     for l in T.vectorized(lanes):
                         out[vr, vh * group + g, c * lanes + l] = T.Cast(dtype, result[g, c * lanes + l] / best[0])
-                lse[vr, vh * group + g] = top[g] + T.log2(best[0])
+                lse[vr, vh * group + g] = (top[g] + T.log(best[0])) * T.float32(1.4426950408889634)
