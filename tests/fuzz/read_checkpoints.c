@@ -67,6 +67,69 @@ gguf_seeds(tnb_buf *out, uint32_t *n)
         put(b, (uint64_t)i, 1);
 }
 
+/* A Llama of one layer, and one of llama2.c's version 1. */
+void
+checkpoint_seeds(tnb_buf *out, uint32_t *n)
+{
+    enum { HIDDEN = 8, INNER = 12, TOKENS = 5, HEADS = 2, NUMBERS = 5 };
+    static const char *const keys[NUMBERS] = {"llama.block_count", "llama.embedding_length",
+                                              "llama.feed_forward_length",
+                                              "llama.attention.head_count", "llama.context_length"};
+    static const uint32_t numbers[NUMBERS] = {1, HIDDEN, INNER, HEADS, 16};
+    static const struct {
+        const char *name;
+        uint64_t rows, columns;
+    } tensors[] = {{"token_embd.weight", TOKENS, HIDDEN},
+                   {"blk.0.attn_q.weight", HIDDEN, HIDDEN},
+                   {"blk.0.attn_k.weight", HIDDEN, HIDDEN},
+                   {"blk.0.attn_v.weight", HIDDEN, HIDDEN},
+                   {"blk.0.attn_output.weight", HIDDEN, HIDDEN},
+                   {"blk.0.ffn_gate.weight", INNER, HIDDEN},
+                   {"blk.0.ffn_up.weight", INNER, HIDDEN},
+                   {"blk.0.ffn_down.weight", HIDDEN, INNER},
+                   {"blk.0.attn_norm.weight", 0, HIDDEN},
+                   {"blk.0.ffn_norm.weight", 0, HIDDEN},
+                   {"output_norm.weight", 0, HIDDEN}};
+    const uint64_t count = sizeof tensors / sizeof *tensors;
+    tnb_buf *b = &out[(*n)++];
+    uint64_t at = 0;
+    tnb_buf_puts(b, "GGUF");
+    put(b, 3, 4);
+    put(b, count, 8);
+    put(b, NUMBERS + 1, 8);
+    put_text(b, "general.architecture");
+    put(b, TNB_GGUF_STRING, 4);
+    put_text(b, "llama");
+    for (int i = 0; i < NUMBERS; i++) {
+        put_text(b, keys[i]);
+        put(b, TNB_GGUF_UINT32, 4);
+        put(b, numbers[i], 4);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        put_text(b, tensors[i].name);
+        put(b, tensors[i].rows ? 2 : 1, 4);
+        put(b, tensors[i].columns, 8);
+        if (tensors[i].rows)
+            put(b, tensors[i].rows, 8);
+        put(b, TNB_GGUF_F32, 4);
+        put(b, at, 8);
+        at += (tensors[i].rows ? tensors[i].rows : 1) * tensors[i].columns * 4;
+        at = (at + 31) / 32 * 32;
+    }
+    while (b->n % 32)
+        put(b, 0, 1);
+    for (uint64_t i = 0; i < at; i++)
+        put(b, 0, 1);
+
+    b = &out[(*n)++];
+    put(b, 0x616b3432, 4);
+    put(b, 1, 4);
+    static const uint32_t header[] = {HIDDEN, INNER, 1, HEADS, HEADS, TOKENS, 16, 1};
+    tnb_buf_put(b, header, sizeof header);
+    for (int i = 0; i < 256 + 4 * 8 * 100; i++)
+        put(b, 0, 1);
+}
+
 static volatile uint64_t sum;
 
 static void

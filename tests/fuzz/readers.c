@@ -380,6 +380,7 @@ const reader readers[] = {
     {"module", elf_seeds, read_module, NULL, NULL, NULL},
     {"artifact", artifact_seeds, read_artifact, payloads_begin, payloads_end, NULL},
     {"dnnl", dnnl_seeds, read_dnnl, payloads_begin, payloads_end, NULL},
+    {"checkpoint", checkpoint_seeds, read_checkpoint, models_begin, models_end, NULL},
     {"compile_onnx", onnx_seeds, read_onnx, models_begin, models_end, mutate_onnx},
     {"compile_text", module_seeds, read_text_module, models_begin, models_end, mutate_text},
 };

@@ -34,6 +34,8 @@ models_end(void);
 void
 onnx_seeds(tnb_buf *out, uint32_t *n);
 void
+read_checkpoint(const void *data, size_t n);
+void
 read_onnx(const void *data, size_t n);
 size_t
 mutate_onnx(uint8_t *data, size_t n, size_t room, uint64_t seed);
@@ -51,6 +53,9 @@ void
 safetensors_seeds(tnb_buf *out, uint32_t *n);
 void
 read_safetensors(const void *data, size_t n);
+
+void
+checkpoint_seeds(tnb_buf *out, uint32_t *n);
 
 /* In mutate_text.c. */
 size_t
