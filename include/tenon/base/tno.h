@@ -38,7 +38,8 @@ enum {
     TNB_TNO_PAGE = 4096,
     TNB_TNO_MAX_SECTIONS = 4096,
     TNB_TNO_MAX_DIMS = 64,
-    TNB_TNO_MAX_SHAPE = 1 << 16, /* numbers of a shape that is a value: it may be a list of something else */
+    TNB_TNO_MAX_SHAPE =
+        1 << 16, /* numbers of a shape that is a value: it may be a list of something else */
     /* limits of the metadata */
     TNB_TNO_MAX_TEXTS = 65535,   /* of a variant's features, of its packed functions */
     TNB_TNO_MAX_VALUES = 1 << 20 /* parameters of a function, and results */
