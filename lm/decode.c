@@ -141,7 +141,7 @@ put_token(tnl_stream *s, int32_t id, tnb_buf *out)
         else
             put_piece(s, k, !s->wrote, out);
         /* where all spaces at the beginning go, a piece of nothing else is none */
-        s->wrote |= !(t->strip_pieces && k->n == sizeof TNL_LOW_LINE - 1 &&
+        s->wrote |= !(t->strip_leading && k->n == sizeof TNL_LOW_LINE - 1 &&
                       memcmp(k->s, TNL_LOW_LINE, k->n) == 0);
         break;
     }

@@ -162,6 +162,10 @@ normalized(encoder *e, tnl_text s, bool first, tnb_err *err)
 {
     if (!s.n)
         return TNB_OK;
+    for (uint32_t i = 0; i < e->t->n_normalizers && first;
+         i++) /* what is stripped is the beginning */
+        first = !(e->t->normalizers[i].kind == TNL_STRIP && e->t->normalizers[i].left &&
+                  space_behind(s, 0));
     if (e->t->n_normalizers) {
         e->normal.n = 0;
         TNB_TRY(tnl_normalize(e->t, &e->matcher, s, &e->normal, err));

@@ -341,7 +341,7 @@ read_unigram(tnl_tokenizer *t, const json_t *m, tnb_err *err)
             return tnb_fail(err, TNB_FORMAT, "piece %zu of the vocabulary is no text with a score",
                             i);
         TNB_TRY(tnl_set_token(t, i, json_string_value(s), json_string_length(s),
-                              (float)json_number_value(score), TNL_NORMAL, err));
+                              json_number_value(score), TNL_NORMAL, err));
     }
     if (json_is_integer(unk)) {
         if (json_integer_value(unk) < 0 || json_integer_value(unk) >= (json_int_t)t->n_tokens)
@@ -441,8 +441,8 @@ read_added(tnl_tokenizer *t, const json_t *list, tnb_err *err)
         a.special = flag_of(v, "special", false);
         a.normalized = flag_of(v, "normalized", !a.special);
         const tnl_token *k = &t->tokens[id];
-        if (k->kind == TNL_HOLE)
-            TNB_TRY(tnl_set_token(t, (uint64_t)id, a.text.s, a.text.n, 0, TNL_NORMAL, err));
+        if (k->kind == TNL_HOLE) /* the model does not find what is added to its vocabulary */
+            TNB_TRY(tnl_set_token(t, (uint64_t)id, a.text.s, a.text.n, 0, TNL_UNUSED, err));
         else if (k->n != a.text.n || memcmp(k->s, a.text.s, k->n) != 0)
             return tnb_fail(err, TNB_FORMAT,
                             "added token '%.60s' has the id %lld, which is that of '%.60s'",

@@ -47,7 +47,7 @@ tnl_set_count(tnl_tokenizer *t, uint64_t n, tnb_err *err)
 }
 
 tnb_status
-tnl_set_token(tnl_tokenizer *t, uint64_t id, const char *s, size_t n, float score,
+tnl_set_token(tnl_tokenizer *t, uint64_t id, const char *s, size_t n, double score,
               tnl_token_kind kind, tnb_err *err)
 {
     if (id >= t->n_tokens)

@@ -161,7 +161,7 @@ typedef enum tnl_token_kind {
 typedef struct tnl_token {
     const char *s; /* terminated */
     uint32_t n;
-    float score;
+    double score;
     uint8_t kind;
     uint8_t byte; /* of TNL_BYTE */
     bool special; /* skipped by TNL_SKIP_SPECIAL */
@@ -220,6 +220,8 @@ struct tnl_tokenizer {
     tnl_decoder decoder;
     bool strip_first_space, whole_runs, one_error_a_byte;
     bool strip_pieces; /* of the first token every space goes */
+    bool
+        strip_leading; /* of SentencePiece: of pieces that are spaces, all before the first other one */
 
     int32_t meaning[TNL_PADDING + 1];
     const char *chat_template;
@@ -233,7 +235,7 @@ tnb_status
 tnl_set_count(tnl_tokenizer *t, uint64_t n, tnb_err *err);
 /* The text is copied. TNB_FORMAT: the id is taken, or the text holds a zero byte. */
 tnb_status
-tnl_set_token(tnl_tokenizer *t, uint64_t id, const char *s, size_t n, float score,
+tnl_set_token(tnl_tokenizer *t, uint64_t id, const char *s, size_t n, double score,
               tnl_token_kind kind, tnb_err *err);
 tnb_status
 tnl_add_added(tnl_tokenizer *t, tnl_added a, tnb_err *err);

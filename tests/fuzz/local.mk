@@ -15,12 +15,12 @@ EXTRA_DIST += tests/fuzz/fuzz_text.sh tests/fuzz/text/branches.py tests/fuzz/tex
 # The other readers, and payloads of artifacts.
 if BUILD_CPU
 check_PROGRAMS += tests/fuzz/fuzz_readers
-FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/mutate_text.c tests/fuzz/read_checkpoints.c tests/fuzz/read_models.c tests/fuzz/read_payloads.c tests/fuzz/readers.c \
+FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/mutate_text.c tests/fuzz/read_checkpoints.c tests/fuzz/read_language.c tests/fuzz/read_models.c tests/fuzz/read_payloads.c tests/fuzz/readers.c \
 	tests/fuzz/readers.h backends/cpu/produced.c tests/onnx/fuzz_seeds.c tests/onnx/fuzz_seeds.h tests/onnx/model_writer.c \
 	tests/onnx/mutate.c tests/onnx/mutate.h
 tests_fuzz_fuzz_readers_SOURCES = $(FUZZ_READERS_SOURCES)
 tests_fuzz_fuzz_readers_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir) $(JANSSON_CFLAGS)
-tests_fuzz_fuzz_readers_LDADD = $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS)
+tests_fuzz_fuzz_readers_LDADD = $(LM_LINK) $(KIT_LIB) $(CORE_LIB) $(RT_LIB) $(BASE_LIB) $(JANSSON_LIBS)
 TESTS += tests/fuzz/fuzz_readers.sh
 EXTRA_PROGRAMS += tests/fuzz/fuzz_readers_lf
 tests_fuzz_fuzz_readers_lf_SOURCES = $(FUZZ_READERS_SOURCES)

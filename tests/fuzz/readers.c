@@ -371,6 +371,10 @@ const reader readers[] = {
     {"npy", npy_seeds, read_npy, NULL, NULL, NULL},
     {"gguf", gguf_seeds, read_gguf, NULL, NULL, NULL},
     {"safetensors", safetensors_seeds, read_safetensors, NULL, NULL, NULL},
+#ifdef HAVE_LM
+    {"tokenizer", tokenizer_seeds, read_tokenizer, NULL, NULL, NULL},
+    {"chat_template", template_seeds, read_template, NULL, NULL, NULL},
+#endif
     {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL, NULL},
     {"ini", ini_seeds, read_ini, NULL, NULL, NULL},
     {"manifest", manifest_seeds, read_manifest, manifest_begin, NULL, NULL},

@@ -57,6 +57,18 @@ read_safetensors(const void *data, size_t n);
 void
 checkpoint_seeds(tnb_buf *out, uint32_t *n);
 
+#ifdef HAVE_LM
+/* In read_language.c. */
+void
+tokenizer_seeds(tnb_buf *out, uint32_t *n);
+void
+read_tokenizer(const void *data, size_t n);
+void
+template_seeds(tnb_buf *out, uint32_t *n);
+void
+read_template(const void *data, size_t n);
+#endif
+
 /* In mutate_text.c. */
 size_t
 mutate_text(uint8_t *data, size_t n, size_t room, uint64_t seed);

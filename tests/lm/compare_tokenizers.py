@@ -5,6 +5,7 @@ The expectations beside the GGUF vocabularies are files. For the rest the packag
 (PYTHON with them: TENON_LM_PYTHON or the one that runs this); without them that part is skipped and said so."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -81,6 +82,73 @@ def against_sentencepiece(texts):
     compare("llama2.bin", [texts[i] for i in same], [done[i][0] for i in same], [want[i] for i in same])
 
 
+def trained_by_sentencepiece(texts, folder):
+    """Models of each kind that SentencePiece makes, with and without normal forms, bytes, prefixes and symbols of their own."""
+    import sentencepiece
+    corpus = os.path.join(folder, "corpus.txt")
+    with open(corpus, "w", encoding="utf-8") as f:
+        f.writelines(t.replace("\n", " ") + "\n" for t in texts)
+    for name, options in {
+            "unigram": dict(model_type="unigram"),
+            "unigram, bytes": dict(model_type="unigram", byte_fallback=True, normalization_rule_name="identity", remove_extra_whitespaces=False),
+            "unigram, symbols": dict(model_type="unigram", user_defined_symbols=["<x>", "ab", "\u4f60\u597d"], add_dummy_prefix=False),
+            "bpe": dict(model_type="bpe", normalization_rule_name="nfkc_cf"),
+            "bpe, symbols": dict(model_type="bpe", byte_fallback=True, user_defined_symbols=["<x>", "ab"], split_digits=True, remove_extra_whitespaces=False),
+            "bpe, suffix": dict(model_type="bpe", treat_whitespace_as_suffix=True)}.items():
+        model = os.path.join(folder, "m")
+        sentencepiece.SentencePieceTrainer.train(input=corpus, model_prefix=model, vocab_size=3000, character_coverage=0.98, hard_vocab_limit=False,
+                                                 minloglevel=2, num_threads=1, max_sentence_length=100000, **options)
+        t = sentencepiece.SentencePieceProcessor(model_file=model + ".model")
+        more = texts + [s.replace("a", "<x>") + "ab" for s in texts[:200]]
+        done = tokenize(model + ".model", more, PLAIN_SPECIAL)
+        want = [t.encode(s) for s in more]
+        compare(f"{name}", more, [ids for ids, _, _ in done], want)
+        compare(f"{name}, text back", more, [text.decode() for _, text, _ in done], [t.decode(ids) for ids in want])
+
+
+def trained_by_tokenizers(texts, folder):
+    """Steps before the model as files of well-known models have them, with a small vocabulary."""
+    import tokenizers
+    from tokenizers import Regex, decoders, models as kinds, normalizers, pre_tokenizers, processors, trainers
+    llama3 = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+    split = pre_tokenizers.Split(Regex(llama3), "isolated")
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    for name, model, normalizer, pre, decoder in (
+            ("llama 3", kinds.BPE(ignore_merges=True), None, pre_tokenizers.Sequence([split, byte_level]), decoders.ByteLevel()),
+            ("qwen", kinds.BPE(), normalizers.NFC(), pre_tokenizers.Sequence([split, byte_level]), decoders.ByteLevel()),
+            ("starcoder", kinds.BPE(), None, pre_tokenizers.Sequence([pre_tokenizers.Digits(True), pre_tokenizers.ByteLevel(add_prefix_space=True)]), decoders.ByteLevel()),
+            ("gemma", kinds.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True), normalizers.Replace(" ", "\u2581"), pre_tokenizers.Split(" ", "merged_with_previous"),
+             decoders.Sequence([decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse()])),
+            ("punctuation", kinds.BPE(unk_token="<unk>"), normalizers.Sequence([normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase()]),
+             pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.Digits(False)]), None),
+            ("metaspace", kinds.Unigram(), normalizers.NFKC(), pre_tokenizers.Metaspace(), decoders.Metaspace()),
+            ("metaspace first", kinds.Unigram(), normalizers.Strip(), pre_tokenizers.Metaspace(prepend_scheme="first", split=False), decoders.Metaspace(prepend_scheme="first"))):
+        t = tokenizers.Tokenizer(model)
+        if normalizer:
+            t.normalizer = normalizer
+        t.pre_tokenizer = pre
+        if decoder:
+            t.decoder = decoder
+        if isinstance(model, kinds.Unigram):
+            trainer = trainers.UnigramTrainer(vocab_size=6000, special_tokens=["<unk>", "<s>"], unk_token="<unk>", show_progress=False)
+        else:
+            trainer = trainers.BpeTrainer(vocab_size=1200, special_tokens=["<unk>", "<s>"] + [f"<0x{b:02X}>" for b in range(256) if name == "gemma"],
+                                          initial_alphabet=alphabet if decoder and name != "gemma" else [], limit_alphabet=300, show_progress=False)
+        t.train_from_iterator(texts[:400], trainer)
+        t.add_tokens([tokenizers.AddedToken("<left>", lstrip=True), tokenizers.AddedToken("<right>", rstrip=True), tokenizers.AddedToken("word", single_word=True), "Caf\u00e9"])
+        t.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", t.token_to_id("<s>"))])
+        path = os.path.join(folder, "trained.json")
+        t.save(path)
+        # `tokenizers` has an older Unicode's normal forms than utf8proc
+        old = [s for s in texts if not normalizer or not re.search("[\U00010780-\U000107bf\U0001e030-\U0001e08f]", s)]
+        more = old + [s[:20] + w + s[20:] for s in old[:100] for w in (" <left> ", "<right>  ", " word", "keyword", "Caf\u00e9", "cafe\u0301", "<s>")]
+        done = tokenize(path, more, ADD_SPECIAL)
+        want = [t.encode(s).ids for s in more]
+        compare(f"{name}", more, [ids for ids, _, _ in done], want)
+        compare(f"{name}, text back", more, [text.decode() for _, text, _ in done], [t.decode(ids, skip_special_tokens=False) for ids in want])
+
+
 gguf("gpt-2")
 gguf("llama-spm")
 texts = [t for t in random_texts(N, int(os.environ.get("TENON_LM_SEED", "1"))) if "\0" not in t]
@@ -88,6 +156,8 @@ try:
     with tempfile.TemporaryDirectory() as tmp:
         against_tokenizers("gpt2.json", models("tokenizers", "gpt2.tokenizer.json"), texts)
         against_tokenizers("llama2.json", repaired(models("tokenizers", "llama2.tokenizer.json"), tmp), texts)
+        trained_by_tokenizers(texts[:1500], tmp)
+        trained_by_sentencepiece(texts[:1500], tmp)
     against_sentencepiece(texts)
 except ImportError as e:
     print(f"not compared: {e}; TENON_LM_PYTHON names a Python that has them")
