@@ -40,6 +40,8 @@ typedef struct parser {
 } parser;
 
 static void *
+fail(parser *p, tnb_status st, uint32_t line, const char *fmt, ...) TNB_PRINTF(4, 5);
+static void *
 fail(parser *p, tnb_status st, uint32_t line, const char *fmt, ...)
 {
     if (p->status != TNB_OK)

@@ -329,7 +329,7 @@ typedef struct tnl_scratch {
     size_t cap, heap_cap;
 } tnl_scratch;
 tnb_status
-tnl_merge(const tnl_tokenizer *t, tnl_text word, tnl_scratch *s, tnl_ids *ids, tnb_err *err);
+tnl_merge(const tnl_tokenizer *t, tnl_text s, tnl_scratch *scratch, tnl_ids *ids, tnb_err *err);
 tnb_status
 tnl_unigram(const tnl_tokenizer *t, tnl_text s, tnl_ids *ids, tnb_err *err);
 
