@@ -21,9 +21,11 @@ long_from = 2147483647  # positions from here on take the second row of frequenc
 amplitude = 1.0  # of cosines and sines
 group = q_heads // kv_heads
 half = rotary_dim // 2
-# elements that are worked on together, and how many such vectors at once
+# elements that are worked on together; heads of queries that read keys and values once for all; vectors of values at once
 lanes = 8 if head_dim % 8 == 0 else (4 if head_dim % 4 == 0 else (2 if head_dim % 2 == 0 else 1))
-wide = 4 if head_dim // lanes % 4 == 0 else (2 if head_dim // lanes % 2 == 0 else 1)
+heads = 4 if group % 4 == 0 else (2 if group % 2 == 0 else 1)
+chunks = head_dim // lanes
+wide = 4 if chunks % 4 == 0 and heads < 4 else (2 if chunks % 2 == 0 else 1)
 half_page = page_tokens // 2
 
 
@@ -44,10 +46,10 @@ def kv_cache_transpose_append(pages_handle: T.handle, k_handle: T.handle, v_hand
             if place != -1:
                 page: T.let[T.int64] = T.Cast("int64", place // page_tokens)
                 at: T.let[T.int64] = T.Cast("int64", place % page_tokens)
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         pages[page, 0, vh, at, c * lanes + l] = T.Cast(kv_dtype, k[vr, vh, c * lanes + l])
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         pages[page, 1, vh, at, c * lanes + l] = T.Cast(kv_dtype, v[vr, vh, c * lanes + l])
 
@@ -63,7 +65,7 @@ def kv_cache_copy_single_page(pages_handle: T.handle, source: T.int64, target: T
             T.reads(pages[source, vw, vh, 0:page_tokens, 0:head_dim])
             T.writes(pages[target, vw, vh, 0:page_tokens, 0:head_dim])
             for t in range(copy_length):
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         pages[target, vw, vh, t, c * lanes + l] = pages[source, vw, vh, t, c * lanes + l]
 
@@ -85,10 +87,10 @@ def kv_cache_debug_get_kv(
             T.writes(k[layer, vr, vh, 0:head_dim], v[layer, vr, vh, 0:head_dim])
             page: T.let[T.int64] = T.Cast("int64", position_map[vr] // page_tokens)
             at: T.let[T.int64] = T.Cast("int64", position_map[vr] % page_tokens)
-            for c in T.unroll(head_dim // lanes):
+            for c in T.unroll(chunks):
                 for l in T.vectorized(lanes):
                     k[layer, vr, vh, c * lanes + l] = pages[page, 0, vh, at, c * lanes + l]
-            for c in T.unroll(head_dim // lanes):
+            for c in T.unroll(chunks):
                 for l in T.vectorized(lanes):
                     v[layer, vr, vh, c * lanes + l] = pages[page, 1, vh, at, c * lanes + l]
 
@@ -137,7 +139,7 @@ def tir_split_rotary(
                 for d in range(head_dim - rotary_dim):
                     k[vr, h, rotary_dim + d] = qkv[vr, q_heads + h, rotary_dim + d]
             for h in range(kv_heads):
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         v[vr, h, c * lanes + l] = qkv[vr, q_heads + kv_heads + h, c * lanes + l]
 
@@ -172,12 +174,12 @@ def tir_attention_prefill(
             sequence = T.sblock_alloc_buffer((1,), "int64", scope="local")
             scaled = T.sblock_alloc_buffer((group, head_dim), "float32", scope="local")
             result = T.sblock_alloc_buffer((group, head_dim), "float32", scope="local")
-            part = T.sblock_alloc_buffer((lanes,), "float32", scope="local")
-            sums = T.sblock_alloc_buffer((wide, lanes), "float32", scope="local")
-            score = T.sblock_alloc_buffer((page_tokens,), "float32", scope="local")
+            part = T.sblock_alloc_buffer((heads, lanes), "float32", scope="local")
+            sums = T.sblock_alloc_buffer((heads, wide, lanes), "float32", scope="local")
+            score = T.sblock_alloc_buffer((heads, page_tokens), "float32", scope="local")
             top = T.sblock_alloc_buffer((group,), "float32", scope="local")
             total = T.sblock_alloc_buffer((group, page_tokens), "float32", scope="local")
-            best = T.sblock_alloc_buffer((1,), "float32", scope="local")
+            best = T.sblock_alloc_buffer((heads,), "float32", scope="local")
             # the row's sequence; how many tokens of its table it sees, and from where on
             sequence[0] = T.int64(0)
             while q_indptr[sequence[0] + 1] <= T.Cast("int32", vr):
@@ -199,69 +201,78 @@ def tir_attention_prefill(
                 for w in T.unroll(2):
                     for j in T.vectorized(half_page):
                         total[g, w * half_page + j] = T.float32(0)
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         scaled[g, c * lanes + l] = T.Cast("float32", q[vr, vh * group + g, c * lanes + l]) * sm_scale
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         result[g, c * lanes + l] = T.float32(0)
             for i in range(sink_pages + T.max(n_seen - next_page, 0)):
                 p: T.let[T.int32] = T.if_then_else(i < sink_pages, i, i - sink_pages + next_page) if window else T.int32(1) * i
                 page: T.let[T.int64] = T.Cast("int64", page_values[first + p])
                 visible: T.let[T.int32] = T.min(page_tokens, seen - p * page_tokens)
-                for g in range(group):
-                    best[0] = top[g]
+                for t in range(group // heads):
+                    for w in range(heads):
+                        best[w] = top[t * heads + w]
                     for j in range(page_tokens):
-                        for l in T.vectorized(lanes):
-                            part[l] = T.float32(0)
-                        for c in T.unroll(head_dim // lanes):
+                        for w in T.unroll(heads):
                             for l in T.vectorized(lanes):
-                                part[l] = part[l] + scaled[g, c * lanes + l] * T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
-                        if lanes >= 8:
-                            for l in T.vectorized(4):
-                                part[l] = part[l] + part[l + 4]
-                        if lanes >= 4:
-                            for l in T.vectorized(2):
-                                part[l] = part[l] + part[l + 2]
-                        product: T.let[T.float32] = part[0] + part[1] if lanes >= 2 else part[0]
-                        score[j] = T.if_then_else(
-                            (j < visible and (p * page_tokens + j < sinks or p * page_tokens + j >= begin)) if window else j < visible,
-                            product,
-                            T.float32(-1e30),
-                        )
-                        best[0] = T.Select(score[j] > best[0], score[j], best[0])
-                    if best[0] > top[g]:
-                        scale: T.let[T.float32] = T.exp(top[g] - best[0])
-                        for w in T.unroll(2):
-                            for j in T.vectorized(half_page):
-                                total[g, w * half_page + j] = total[g, w * half_page + j] * scale
-                        for c in T.unroll(head_dim // lanes):
-                            for l in T.vectorized(lanes):
-                                result[g, c * lanes + l] = result[g, c * lanes + l] * scale
-                        top[g] = best[0]
-                    for w in T.unroll(2):
-                        for j in T.vectorized(half_page):
-                            score[w * half_page + j] = T.exp(score[w * half_page + j] - best[0])
-                    for w in T.unroll(2):
-                        for j in T.vectorized(half_page):
-                            total[g, w * half_page + j] = total[g, w * half_page + j] + score[w * half_page + j]
-                    # not more than the row sees: memory behind that may hold anything, and 0 times that is not 0
-                    for c in range(head_dim // lanes // wide):
-                        for w in T.unroll(wide):
-                            for l in T.vectorized(lanes):
-                                sums[w, l] = result[g, (c * wide + w) * lanes + l]
-                        for j in range(visible):
-                            for w in T.unroll(wide):
+                                part[w, l] = T.float32(0)
+                        for c in T.unroll(chunks):
+                            for w in T.unroll(heads):
                                 for l in T.vectorized(lanes):
-                                    sums[w, l] = sums[w, l] + score[j] * T.Cast("float32", pages[page, 1, vh, j, (c * wide + w) * lanes + l])
-                        for w in T.unroll(wide):
-                            for l in T.vectorized(lanes):
-                                result[g, (c * wide + w) * lanes + l] = sums[w, l]
+                                    part[w, l] = part[w, l] + scaled[t * heads + w, c * lanes + l] * T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
+                        for w in T.unroll(heads):
+                            if lanes >= 8:
+                                for l in T.vectorized(4):
+                                    part[w, l] = part[w, l] + part[w, l + 4]
+                            if lanes >= 4:
+                                for l in T.vectorized(2):
+                                    part[w, l] = part[w, l] + part[w, l + 2]
+                            product: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                            score[w, j] = T.if_then_else(
+                                (j < visible and (p * page_tokens + j < sinks or p * page_tokens + j >= begin)) if window else j < visible,
+                                product,
+                                T.float32(-1e30),
+                            )
+                            best[w] = T.Select(score[w, j] > best[w], score[w, j], best[w])
+                    for w in range(heads):
+                        g: T.let[T.int32] = t * heads + w
+                        if best[w] > top[g]:
+                            scale: T.let[T.float32] = T.exp(top[g] - best[w])
+                            for u in T.unroll(2):
+                                for j in T.vectorized(half_page):
+                                    total[g, u * half_page + j] = total[g, u * half_page + j] * scale
+                            for c in T.unroll(chunks):
+                                for l in T.vectorized(lanes):
+                                    result[g, c * lanes + l] = result[g, c * lanes + l] * scale
+                            top[g] = best[w]
+                        for u in T.unroll(2):
+                            for j in T.vectorized(half_page):
+                                score[w, u * half_page + j] = T.exp(score[w, u * half_page + j] - best[w])
+                        for u in T.unroll(2):
+                            for j in T.vectorized(half_page):
+                                total[g, u * half_page + j] = total[g, u * half_page + j] + score[w, u * half_page + j]
+                    # not more than the row sees: memory behind that may hold anything, and 0 times that is not 0
+                    for c in range(chunks // wide):
+                        for w in T.unroll(heads):
+                            for u in T.unroll(wide):
+                                for l in T.vectorized(lanes):
+                                    sums[w, u, l] = result[t * heads + w, (c * wide + u) * lanes + l]
+                        for j in range(visible):
+                            for u in T.unroll(wide):
+                                for w in T.unroll(heads):
+                                    for l in T.vectorized(lanes):
+                                        sums[w, u, l] = sums[w, u, l] + score[w, j] * T.Cast("float32", pages[page, 1, vh, j, (c * wide + u) * lanes + l])
+                        for w in T.unroll(heads):
+                            for u in T.unroll(wide):
+                                for l in T.vectorized(lanes):
+                                    result[t * heads + w, (c * wide + u) * lanes + l] = sums[w, u, l]
             for g in range(group):
                 best[0] = T.float32(0)
                 for j in range(page_tokens):
                     best[0] = best[0] + total[g, j]
-                for c in T.unroll(head_dim // lanes):
+                for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         out[vr, vh * group + g, c * lanes + l] = T.Cast(dtype, result[g, c * lanes + l] / best[0])
                 lse[vr, vh * group + g] = (top[g] + T.log(best[0])) * T.float32(1.4426950408889634)
