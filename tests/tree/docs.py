@@ -107,7 +107,7 @@ def check_command(where, line, typed=False):
             if w not in words[c] and not re.search("[A-Z]", w):
                 bad.append(f"{where}: tenon {c} knows no '{w}'")
     harmless = c == "list" and len(given) > 1 or c == "show" and (len(given) > 2 or given[-1].endswith("s") or given[-1] == "config")
-    if harmless and not typed and not re.search(r"[A-Z]{3}|[\[\]|]|\.(ini|tno|onnx|jsonl)|acme|mychip", line):
+    if harmless and not typed and not re.search(r"[A-Z]{3}|[\[\]|]|\.(ini|tno|onnx|gguf|jsonl)|acme|mychip", line):
         ran += 1
         r = run(*given)
         if r.returncode != 0:
