@@ -204,6 +204,13 @@ read_splitter(tnl_tokenizer *t, const json_t *o, tnb_err *err)
     return lacks("the pre-tokenizer", type, err);
 }
 
+/* Numbers of added tokens may leave holes in the vocabulary. */
+static bool
+is_token(const tnl_tokenizer *t, json_int_t id)
+{
+    return id >= 0 && id <= INT32_MAX && tnl_token_text(t, (int32_t)id);
+}
+
 /* ---- what is put around a text ---- */
 static tnb_status
 add_around(tnl_tokenizer *t, bool behind, int32_t id, tnb_err *err)
@@ -238,7 +245,7 @@ read_template(tnl_tokenizer *t, const json_t *o, tnb_err *err)
             id)
         {
             json_int_t n = json_integer_value(id);
-            if (n < 0 || n >= (json_int_t)t->n_tokens)
+            if (!is_token(t, n))
                 return tnb_fail(
                     err, TNB_FORMAT,
                     "the post-processor adds the token %lld, which is not in the vocabulary",
@@ -267,7 +274,7 @@ read_around(tnl_tokenizer *t, const json_t *o, tnb_err *err)
         for (int behind = 0; behind < 2; behind++) {
             json_int_t n =
                 json_integer_value(json_array_get(json_object_get(o, behind ? "sep" : "cls"), 1));
-            if (n < 0 || n >= (json_int_t)t->n_tokens)
+            if (!is_token(t, n))
                 return tnb_fail(
                     err, TNB_FORMAT,
                     "the post-processor adds the token %lld, which is not in the vocabulary",
@@ -344,7 +351,7 @@ read_unigram(tnl_tokenizer *t, const json_t *m, tnb_err *err)
                               json_number_value(score), TNL_NORMAL, err));
     }
     if (json_is_integer(unk)) {
-        if (json_integer_value(unk) < 0 || json_integer_value(unk) >= (json_int_t)t->n_tokens)
+        if (!is_token(t, json_integer_value(unk)))
             return tnb_fail(err, TNB_FORMAT, "unk_id is %lld, which is not in the vocabulary",
                             (long long)json_integer_value(unk));
         t->unknown = (int32_t)json_integer_value(unk);

@@ -31,7 +31,7 @@ endif
 EXTRA_DIST += tests/fuzz/dictionaries/compile_text.dict tests/fuzz/dictionaries/dnnl.dict \
 	tests/fuzz/dictionaries/ini.dict tests/fuzz/dictionaries/json.dict tests/fuzz/dictionaries/manifest.dict \
 	tests/fuzz/dictionaries/tuning.dict
-EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json
+EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json tests/fuzz/readers/tokenizer/hole.json
 
 # Each for T seconds: by mutations of the seeds alone, and, where clang has libFuzzer, guided by what
 # of the code they reach, in a build of its own below this one (EXECUTIONS=N T=0: so many of each).
