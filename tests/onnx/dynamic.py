@@ -670,8 +670,11 @@ for channels, taps, stride, fused in ((257, 64, 20, False), (24, 40, 3, True), (
 
 def has_vectors(at):
     """The kernel computes vectors of channels where those of places would be gathered."""
-    text = subprocess.run([os.environ["TENON"], "show", "kernel", os.path.join(at, "model.onnx"), "conv1d"], capture_output=True, text=True).stdout
-    if not re.search(r"acc_0 = \(acc_0 \+ \(tk_bc_f32x", text):
+    model = os.path.join(at, "model.onnx")
+    text = ""
+    for kernel in ("conv1d", "matmul"):  # many taps are a product of matrices
+        text += subprocess.run([os.environ["TENON"], "show", "kernel", model, kernel], capture_output=True, text=True).stdout
+    if not re.search(r"acc_0 = \(acc_0 \+ \(.*tk_bc_f32x", text):
         print(f"FAIL {at}: no vectors in the kernel:\n{text}")
         return False
     return True
