@@ -516,9 +516,9 @@ cpu_has_winograd_form(const tn_call *call, const tn_target *target)
     tn_list k;
     int64_t rows, columns;
     return tn_dict_int(target ? target->attrs : NULL, "winograd", 1) &&
-           tn_type_dims(call->args.at[1]->type, &k) && k.n == 4 && tn_int_value(k.at[2], &rows) &&
-           rows == 3 && tn_int_value(k.at[3], &columns) && columns == 3 &&
-           tn_call_int(call, "groups") == 1 && all_one(call, "strides") &&
+           tn_type_dims(call->args.at[1]->type, &k) && (k.n == 4 || k.n == 6) &&
+           tn_int_value(k.at[2], &rows) && rows == 3 && tn_int_value(k.at[3], &columns) &&
+           columns == 3 && tn_call_int(call, "groups") == 1 && all_one(call, "strides") &&
            all_one(call, "dilation");
 }
 

@@ -36,7 +36,7 @@ class Tenon:
         if os.path.exists(real):
             top = os.path.dirname(os.path.dirname(os.path.abspath(path)))
             self.path = real
-            libs = [os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime")]
+            libs = [os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime", "lm")]
             self.env["LD_LIBRARY_PATH"] = ":".join(libs)
             parts += [f for d in libs for f in glob.glob(os.path.join(d, "*.so"))]
             parts += glob.glob(os.path.join(top, "plugins-stage", "*.so"))
