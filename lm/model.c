@@ -340,7 +340,7 @@ static tnb_status
 check_room(const tnl_model *m, int64_t id, const int32_t *ids, size_t n, tnb_err *err)
 {
     uint64_t has = (uint64_t)tnl_model_length(m, id), most = m->facts.cache_tokens;
-    bool model = m->facts.context && (uint64_t)m->facts.context < most;
+    bool model = m->facts.context && (uint64_t)m->facts.context <= most;
     most = model ? (uint64_t)m->facts.context : most;
     for (size_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= m->facts.vocabulary)

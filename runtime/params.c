@@ -44,7 +44,6 @@ typedef struct params {
     tnb_arena *arena;
     tnr_device *device; /* counted */
     pthread_mutex_t lock;
-    int64_t looked; /* at the files, ns of the monotonic clock */
     weights_file **files;
     uint32_t n_files;
     weight *list;

@@ -4,13 +4,14 @@
  *     @R.function                                            @T.prim_func(private=True)
  *     def create_paged_kv_cache(...):                        def tir_attention_prefill(...): ...
  *         c = R.call_pure_packed(                            @R.function
- *             "mlc.create_paged_kv_cache_generic",           def create_tir_paged_kv_cache(...):
+ *             "mlc.create_paged_kv_cache_generic",           def create_paged_kv_cache(...):
  *             R.str("mha"), R.shape([...]), ...)                 c = R.call_pure_packed("vm.builtin.paged_attention_kv_cache_create",
  *                                                                    ..., cls.kv_cache_transpose_append, ...)
  *
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
  * own; a function of the same name in the module is an error. Functions on windows join when a layer has one, or by the option.
- * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel. A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
+ * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
+ * A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
  */
 #include "rope.h"
 
@@ -178,7 +179,7 @@ take_args(creation *w)
 
 /* ---- kernels ---- */
 
-/* The value of one of the file's names. */
+/* The file, its names at the model's values. */
 static const tn_module *
 read_kernels(creation *w, bool window)
 {

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tenon generate` on small models with random weights, which the test writes: the tokens of a reference in float64, from each form of
+the model, and with options. The text is bytes; its tokens are the bytes' numbers."""
+import json
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "llm"))
+from clitest import check, done, path, refused, tenon, write  # noqa: E402
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy here")
+    sys.exit(77)
+from small_model import Model  # noqa: E402
+
+PROMPT, COUNT, START, END = "Once upon a time", 40, 256, 257
+
+
+def byte_names():
+    """The characters that byte-level tokenizers write for bytes: printable ones stand for themselves, the others follow from 256 on."""
+    plain = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
+    rest = [b for b in range(256) if b not in plain]
+    return [chr(b) if b in plain else chr(256 + rest.index(b)) for b in range(256)]
+
+
+def write_tokenizer(folder):
+    vocab = {name: b for b, name in enumerate(byte_names())}
+    vocab.update({"<start>": START, "<end>": END})
+    tokenizer = {"added_tokens": [{"id": i, "content": s, "special": True} for s, i in (("<start>", START), ("<end>", END))],
+                 "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False},
+                 "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<start>"}}, {"Sequence": {"id": "A"}}],
+                                    "special_tokens": {"<start>": {"ids": [START]}}},
+                 "decoder": {"type": "ByteLevel"}, "model": {"type": "BPE", "vocab": vocab, "merges": []}}
+    with open(os.path.join(folder, "tokenizer.json"), "w") as f:
+        json.dump(tokenizer, f)
+    return os.path.join(folder, "tokenizer.json")
+
+
+def greedy(m, count):
+    """The likeliest tokens behind the prompt, and the least gap between the two best logits."""
+    ids, gap = [START, *PROMPT.encode()], np.inf
+    for _ in range(count):
+        best = np.sort(m.logits(ids)[-1])
+        gap = min(gap, best[-1] - best[-2])
+        ids.append(int(m.logits(ids)[-1].argmax()))
+        if ids[-1] == END:
+            break
+    return ids[1 + len(PROMPT):], gap
+
+
+def generate(source, *options):
+    r = tenon("generate", source, "--prompt", PROMPT, *options, "--json")
+    return r, json.loads(r.stdout) if r.returncode == 0 else {"tokens": None}
+
+
+for seed, options in ((3, {}), (4, {"arch": "mistral", "window": 7}), (6, {"arch": "gpt2", "kv": 4})):
+    m = Model(seed=seed, vocab=258, context=96, **options)
+    name, folder = m.arch, path(f"model{seed}")
+    m.huggingface(folder, config={"bos_token_id": START, "eos_token_id": END})
+    vocabulary = write_tokenizer(folder)
+    want, gap = greedy(m, COUNT)
+    check(gap > 1e-3 and len(set(want)) > 4, f"{name}: the reference decides, by {gap:.4f} or more, and says several things")
+    r, told = generate(folder, "--max-tokens", str(COUNT))
+    check(told["tokens"] == want, f"{name}: the tokens of a folder", r)
+    check(told.get("text", "").encode() == bytes(want).decode("utf-8", "replace").encode() if END not in want else True, f"{name}: their text", r)
+    tno = path(f"{seed}.tno")
+    r = tenon("compile", folder, "-o", tno)
+    check(r.returncode == 0, f"{name}: the folder is compiled", r)
+    for threads in ("1", "2"):
+        r, told = generate(tno, "--max-tokens", str(COUNT), "--threads", threads)
+        check(told["tokens"] == want, f"{name}: of its artifact, {threads} threads", r)
+    if name != "mistral":  # GGUF calls it llama and has no window for it
+        r, told = generate(write("model.gguf", m.gguf()), "--max-tokens", str(COUNT), "--tokenizer", vocabulary)
+        check(told["tokens"] == want, f"{name}: of a GGUF file with another's tokenizer", r)
+    draws = [generate(tno, "--max-tokens", "30", "--temperature", "1", "--seed", s, "--threads", t)[1]["tokens"] for s, t in (("1", "1"), ("1", "2"), ("2", "1"))]
+    check(draws[0] and draws[0] == draws[1] and draws[0] != draws[2], f"{name}: a seed gives the same tokens on any number of threads")
+    r, told = generate(tno, "--max-tokens", "0", "--ignore-end")
+    check(told["tokens"] and len(told["tokens"]) == m.context - len(PROMPT) and told["reason"] == "context full", f"{name}: the end of the context ends it", r)
+
+long = write("long.txt", "a" * 200)
+refused("a prompt beyond the context", tenon("generate", tno, "--prompt-file", long), "more than the model's context of 96")
+refused("GGUF without a tokenizer", tenon("generate", path("model.gguf"), "--prompt", "a"), "tokenizer")
+moved = path("moved")
+shutil.move(folder, moved)
+refused("weights that are gone", tenon("generate", tno, "--prompt", "a", "--tokenizer", os.path.join(moved, "tokenizer.json")), "the weights are neither in")
+r, told = generate(tno, "--max-tokens", str(COUNT), "--weights", moved, "--tokenizer", os.path.join(moved, "tokenizer.json"))
+check(told["tokens"] == want, "weights that moved, named by --weights", r)
+done()
