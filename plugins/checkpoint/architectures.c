@@ -88,10 +88,8 @@ checkpoint_check_numbers(checkpoint_model *m)
         return checkpoint_fail(m, NULL, TNB_FORMAT,
                                "RoPE turns pairs, but %" PRId64 " elements of a head are to turn",
                                m->rotary_dim);
-    if (m->attention_scale == 0)
-        m->attention_scale = 1 / sqrt((double)m->head_dim);
     if (!(m->epsilon >= 0 && m->epsilon < 1) || !(m->rope_theta > 0) || !isfinite(m->rope_theta) ||
-        !(m->rope_scale > 0) || !isfinite(m->rope_scale) || !isfinite(m->attention_scale))
+        !(m->rope_scale > 0) || !isfinite(m->rope_scale))
         return checkpoint_fail(m, NULL, TNB_FORMAT,
                                "the model's epsilon, RoPE base or a scale is no sensible number");
     return true;

@@ -62,7 +62,7 @@ typedef struct checkpoint_model {
     int64_t layers, hidden, heads, kv_heads, head_dim, intermediate, vocabulary, context;
     int64_t window;     /* of sliding attention; 0: none */
     int64_t rotary_dim; /* leading elements of a head that RoPE turns */
-    double epsilon, rope_theta, rope_scale, attention_scale, logit_softcap;
+    double epsilon, rope_theta, rope_scale;
     const char *rope_scaling; /* JSON, upstream's keys; NULL: none */
     const float *
         rope_factors; /* that go with it, rotary_dim of them: of long texts, then of short ones; NULL */
@@ -94,7 +94,10 @@ checkpoint_add_tensor(checkpoint_model *m, const checkpoint_tensor *t);
 /* "blk.LAYER.NAME.SUFFIX", or "NAME.SUFFIX" where the layer is below 0. NULL: none. */
 checkpoint_tensor *
 checkpoint_find(checkpoint_model *m, int64_t layer, const char *name, const char *suffix);
-/* The list of parameters: every tensor that the model uses, with its shape checked. False after errors. */
+/* Records the error of a tensor that the model has no use for, by its own name. Returns false. */
+bool
+checkpoint_unknown(checkpoint_model *m, const char *own);
+/* The list of parameters: every tensor has its place in the model, and the shape that its numbers give. False after errors. */
 bool
 checkpoint_collect(checkpoint_model *m);
 /* The module attributes `model` and `params` (tenon/base/tno.h). */

@@ -91,7 +91,10 @@ read_numbers(reading *r)
                                                        : "attention.layer_norm_rms_epsilon",
                       1e-5);
     m->rope_theta = real(r, "rope.freq_base", 10000);
-    m->logit_softcap = real(r, "final_logit_softcapping", 0);
+    if (real(r, "final_logit_softcapping", 0) > 0 && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(m, NULL, TNB_UNSUPPORTED, "a soft limit of the logits is not supported");
+    }
     if (number(r, "attention.value_length", m->head_dim) != m->head_dim && !r->failed) {
         r->failed = true;
         checkpoint_fail(m, NULL, TNB_UNSUPPORTED,
@@ -207,6 +210,8 @@ add_tensors(reading *r)
 {
     const tnb_gguf_tensor *t;
     for (uint32_t i = 0; (t = tnb_gguf_tensor_at(r->g, i)); i++) {
+        if (strncmp(t->name, "rope_", 5) == 0)
+            continue; /* factors: read_scaling takes them */
         checkpoint_tensor own = {.name = tn_str(r->m->ctx, t->name),
                                  .dtype = tnb_gguf_type_of(t->type).dtype,
                                  .blocks = t->type,

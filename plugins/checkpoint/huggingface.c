@@ -88,6 +88,14 @@ gguf_name(tn_ctx *ctx, const char *name)
     return NULL;
 }
 
+/* Masks and frequencies that older checkpoints keep beside their weights; they follow from the model's numbers. */
+static bool
+is_table(const char *name)
+{
+    return tnb_ends_with(name, ".attn.bias") || tnb_ends_with(name, ".attn.masked_bias") ||
+           tnb_ends_with(name, "rotary_emb.inv_freq");
+}
+
 static bool
 add_tensors(checkpoint_model *m, const tnb_safetensors *s)
 {
@@ -99,8 +107,10 @@ add_tensors(checkpoint_model *m, const tnb_safetensors *s)
     }
     for (uint32_t i = 0; (t = tnb_safetensors_at(s, i)); i++) {
         const char *name = gguf_name(m->ctx, t->name);
-        if (!name || t->ndim > CHECKPOINT_DIMS)
+        if (is_table(t->name))
             continue;
+        if (!name || t->ndim > CHECKPOINT_DIMS)
+            return checkpoint_unknown(m, t->name);
         checkpoint_tensor own = {
             .name = name,
             .own = tn_str(m->ctx, t->name),
@@ -237,20 +247,26 @@ read_scaling(reading *r)
     json_decref(s);
 }
 
-/* Of the layers' kinds only "all the same" is supported. */
+/* Windows of all layers, or of none. Layers say what they have, or, in Qwen's older form, those from max_window_layers on have one. */
 static void
 read_window(reading *r)
 {
     const json_t *kinds = find(r, "layer_types", NULL);
+    const char *kind = json_string_value(json_array_get(kinds, 0));
     const bool qwen = find(r, "use_sliding_window", NULL) != NULL;
+    int64_t first = 0; /* layer that has one */
     r->m->window = number(r, "sliding_window", NULL, 0);
-    if (qwen && !is_true(r, "use_sliding_window", false))
+    if (qwen && !kinds)
+        first = number(r, "max_window_layers", NULL, 28);
+    if ((qwen && !is_true(r, "use_sliding_window", false)) ||
+        (kind && strcmp(kind, "sliding_attention") != 0) || first >= r->m->layers ||
+        r->m->window >= r->m->context)
         r->m->window = 0;
-    for (size_t i = 1; i < json_array_size(kinds) && r->m->window; i++)
-        if (!json_equal(json_array_get(kinds, i), json_array_get(kinds, 0)))
-            unsupported(r, "sliding windows in some layers only");
-    if (r->m->window >= r->m->context)
-        r->m->window = 0;
+    bool mixed = first > 0 && r->m->window;
+    for (size_t i = 1; i < json_array_size(kinds); i++)
+        mixed |= !json_equal(json_array_get(kinds, i), json_array_get(kinds, 0));
+    if (mixed)
+        unsupported(r, "sliding windows in some layers only");
 }
 
 static void
@@ -284,13 +300,11 @@ read_numbers(reading *r)
     m->context = number(r, "max_position_embeddings", "n_positions", 2048);
     m->epsilon = real(r, "rms_norm_eps", "layer_norm_epsilon", 1e-5);
     m->rope_theta = real(r, "rope_theta", NULL, 10000);
-    m->logit_softcap = real(r, "final_logit_softcapping", NULL, 0);
-    if (real(r, "attn_logit_softcapping", NULL, 0) > 0)
-        unsupported(r, "a soft limit of attention's scores");
-    double scale = real(r, "query_pre_attn_scalar", NULL, 0),
-           part = real(r, "partial_rotary_factor", NULL, 1);
-    if (scale > 0)
-        m->attention_scale = 1 / sqrt(scale);
+    if (real(r, "attn_logit_softcapping", "final_logit_softcapping", 0) > 0)
+        unsupported(r, "a soft limit of attention's scores or of logits");
+    if (find(r, "query_pre_attn_scalar", NULL))
+        unsupported(r, "another scale of attention");
+    double part = real(r, "partial_rotary_factor", NULL, 1);
     int64_t dim = m->head_dim ? m->head_dim : m->heads ? m->hidden / m->heads : 0;
     m->rotary_dim = part > 0 && part < 1 ? (int64_t)((double)dim * part) : dim;
     read_window(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model's layers. Which tensors a checkpoint has decides much: biases, norms of q and k, norms behind attention and
- * feed-forward, q, k and v or gate and up in one tensor. Activations are float32.
+/* A model's layers. Which tensors a checkpoint has decides much: biases, norms of q and k, q, k and v or gate and up in one
+ * tensor. Activations are float32.
  */
 #include "checkpoint.h"
 
@@ -184,8 +184,9 @@ attention(checkpoint_function *f, const tn_expr *x, int64_t layer)
     tn_ctx *ctx = f->ctx;
     const tn_expr *heads = integer(f, f->m->heads), *dim = integer(f, f->m->head_dim);
     const tn_expr *qkv = projections(f, x, layer);
-    tn_list args = tn_listv(ctx, f->cache, integer(f, layer),
-                            tn_float_imm_of(ctx, TNB_F32, f->m->attention_scale), qkv, NULL);
+    tn_list args =
+        tn_listv(ctx, f->cache, integer(f, layer),
+                 tn_float_imm_of(ctx, TNB_F32, 1 / sqrt((double)f->m->head_dim)), qkv, NULL);
     const tn_type *type =
         tn_ty_tensor_dims(ctx, tn_listv(ctx, f->batch, f->length, heads, dim, NULL), TNB_F32);
     const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_dps_packed", NULL);
@@ -236,13 +237,8 @@ static const tn_expr *
 one_layer(checkpoint_function *f, const tn_expr *x, int64_t layer)
 {
     const tn_expr *y = attention(f, norm(f, x, layer, "attn_norm"), layer);
-    if (has(f, layer, "post_attention_norm"))
-        y = norm(f, y, layer, "post_attention_norm");
     x = add(f, x, y);
-    y = feed_forward(f, norm(f, x, layer, "ffn_norm"), layer);
-    if (has(f, layer, "post_ffw_norm"))
-        y = norm(f, y, layer, "post_ffw_norm");
-    return add(f, x, y);
+    return add(f, x, feed_forward(f, norm(f, x, layer, "ffn_norm"), layer));
 }
 
 /* ---- from tokens to logits ---- */
@@ -298,11 +294,5 @@ const tn_expr *
 checkpoint_logits(checkpoint_function *f, const tn_expr *x)
 {
     x = norm(f, x, -1, "output_norm");
-    x = linear(f, x, -1, has(f, -1, "output") ? "output" : "token_embd");
-    if (f->m->logit_softcap > 0) {
-        x = scaled(f, x, 1 / f->m->logit_softcap);
-        x = emit(f, tn_call_opv(f->ctx, "tanh", NULL, x, NULL), "tanh");
-        x = scaled(f, x, f->m->logit_softcap);
-    }
-    return x;
+    return linear(f, x, -1, has(f, -1, "output") ? "output" : "token_embd");
 }

@@ -33,6 +33,17 @@ checkpoint_find(checkpoint_model *m, int64_t layer, const char *name, const char
     return tnb_strmap_get(&m->by_name, text);
 }
 
+bool
+checkpoint_unknown(checkpoint_model *m, const char *own)
+{
+    checkpoint_fail(m, own, TNB_UNSUPPORTED, "no part of the model uses the tensor");
+    tnb_diag_hint(
+        tn_diags(m->ctx),
+        "the model differs from those of its architecture that are supported: without the "
+        "tensor its results would be wrong");
+    return false;
+}
+
 /* ---- what there has to be ---- */
 
 /* Extents by what they mean. */
@@ -57,20 +68,12 @@ static const slot first_slots[] = {
     {"position_embd", CONTEXT, HIDDEN, LEARNED},
 };
 static const slot layer_slots[] = {
-    {"attn_norm", HIDDEN, NONE, ALWAYS},
-    {"attn_qkv", QKV, HIDDEN, OPTIONAL},
-    {"attn_q", HEADS, HIDDEN, SPLIT},
-    {"attn_k", KV, HIDDEN, SPLIT},
-    {"attn_v", KV, HIDDEN, SPLIT},
-    {"attn_q_norm", HEAD, NONE, OPTIONAL},
-    {"attn_k_norm", HEAD, NONE, OPTIONAL},
-    {"attn_output", HIDDEN, HEADS, ALWAYS},
-    {"post_attention_norm", HIDDEN, NONE, OPTIONAL},
-    {"ffn_norm", HIDDEN, NONE, ALWAYS},
-    {"ffn_gate", INNER, HIDDEN, OPTIONAL},
-    {"ffn_up", UP, HIDDEN, ALWAYS},
-    {"ffn_down", HIDDEN, INNER, ALWAYS},
-    {"post_ffw_norm", HIDDEN, NONE, OPTIONAL},
+    {"attn_norm", HIDDEN, NONE, ALWAYS},   {"attn_qkv", QKV, HIDDEN, OPTIONAL},
+    {"attn_q", HEADS, HIDDEN, SPLIT},      {"attn_k", KV, HIDDEN, SPLIT},
+    {"attn_v", KV, HIDDEN, SPLIT},         {"attn_q_norm", HEAD, NONE, OPTIONAL},
+    {"attn_k_norm", HEAD, NONE, OPTIONAL}, {"attn_output", HIDDEN, HEADS, ALWAYS},
+    {"ffn_norm", HIDDEN, NONE, ALWAYS},    {"ffn_gate", INNER, HIDDEN, OPTIONAL},
+    {"ffn_up", UP, HIDDEN, ALWAYS},        {"ffn_down", HIDDEN, INNER, ALWAYS},
 };
 static const slot last_slots[] = {
     {"output_norm", HIDDEN, NONE, ALWAYS},
@@ -156,11 +159,15 @@ collect(checkpoint_model *m, int64_t layer, const slot *s)
 {
     checkpoint_tensor *w = checkpoint_find(m, layer, s->name, "weight"),
                       *bias = checkpoint_find(m, layer, s->name, "bias");
-    bool needed = s->need == ALWAYS ||
-                  (s->need == SPLIT && !checkpoint_find(m, layer, "attn_qkv", "weight")) ||
-                  (s->need == LEARNED && m->flags & CHECKPOINT_POSITIONS);
-    if (!w && !needed)
+    const bool joined = checkpoint_find(m, layer, "attn_qkv", "weight") != NULL,
+               positions = m->flags & CHECKPOINT_POSITIONS;
+    const bool needed =
+        s->need == ALWAYS || (s->need == SPLIT && !joined) || (s->need == LEARNED && positions);
+    const bool has_place = needed || (s->need == OPTIONAL); /* check_all_used finds what has none */
+    if (!has_place || (!w && !needed))
         return true;
+    if (s->columns == NONE && !(m->flags & CHECKPOINT_LAYER_NORM))
+        bias = NULL; /* root mean square norms have none */
     if (!w) {
         const char *name =
             layer < 0 ? s->name : tn_strf(m->ctx, "blk.%" PRId64 ".%s", layer, s->name);
@@ -173,6 +180,16 @@ collect(checkpoint_model *m, int64_t layer, const slot *s)
     int64_t rows = extent_of(m, layer, s->rows), columns = extent_of(m, layer, s->columns);
     return take(m, w, s->columns == NONE ? 1 : 2, rows, columns) &&
            (!bias || take(m, bias, 1, rows, 0));
+}
+
+/* What nothing here reads would be computed without: not the model that the file is. */
+static bool
+check_all_used(checkpoint_model *m)
+{
+    for (uint32_t i = 0; i < m->tensors.n; i++)
+        if (m->tensors.at[i]->param < 0)
+            return checkpoint_unknown(m, m->tensors.at[i]->own);
+    return true;
 }
 
 /* The dtype and shape that a parameter has in the module: blocks are bytes, rows of them. */
@@ -203,6 +220,7 @@ checkpoint_collect(checkpoint_model *m)
             ok = collect(m, layer, &layer_slots[i]);
     for (size_t i = 0; i < COUNT(last_slots) && ok; i++)
         ok = collect(m, -1, &last_slots[i]);
+    ok = ok && check_all_used(m);
     const tn_node **types = TNB_NEW_N(tn_arena(m->ctx), const tn_node *, m->params.n);
     for (uint32_t i = 0; i < m->params.n && ok; i++)
         types[i] = param_type(m, m->params.at[i]);

@@ -122,15 +122,33 @@ wrong("no heads", good.gguf(extra={"llama.attention.head_count": 0}), "number of
 wrong("another architecture", good.gguf(extra={"general.architecture": "lama"}), "'lama'", "did you mean 'llama'")
 wrong("a number that is a text", good.gguf(extra={"llama.block_count": "two"}), "llama.block_count", "no count")
 wrong("unknown scaling", good.gguf(extra={"llama.rope.scaling.type": "odd"}), "'odd'")
+for name in ("blk.0.post_attention_norm.weight", "blk.1.attn_norm.bias", "blk.0.attn_sinks.weight", "blk.2.attn_norm.weight"):
+    more = Model(seed=40)
+    more.w[name] = np.ones(32, np.float32)
+    wrong(f"a tensor {name}, which nothing uses", more.gguf(), name, "no part of the model uses the tensor")
+wrong("soft limits of logits", good.gguf(extra={"llama.final_logit_softcapping": 30.0}), "soft limit")
 wrong("a type that is not supported", write_gguf(
     {"general.architecture": "llama"}, {"w": (10, (1, 256), bytes(84))}), "llama.block_count")
 data = good.gguf()
 wrong("a file cut off", data[:-100], "passes the end of the file", "download it again")
 for key, value, text in (("model_type", "unknown", "'unknown'"), ("num_hidden_layers", -1, "no count"), ("hidden_size", 33, "[40, 32]"),
-                         ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", 50.0, "not supported")):
+                         ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", 50.0, "not supported"), ("final_logit_softcapping", 30.0, "not supported"),
+                         ("query_pre_attn_scalar", 16, "not supported")):
     folder = path("bad-" + key)
     good.huggingface(folder, config={key: value})
     refused(f"config.json: {key} {value}", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), text)
+# Qwen's layers from max_window_layers on have a window; kinds of layers say it since
+for what, config, text in (("some layers", {"use_sliding_window": True, "max_window_layers": 1}, "some layers only"),
+                           ("kinds that differ", {"layer_types": ["full_attention", "sliding_attention"]}, "some layers only"),
+                           ("no layer", {"use_sliding_window": True, "max_window_layers": 2}, None),
+                           ("kinds without one", {"layer_types": ["full_attention"] * 2}, None)):
+    m = Model(seed=41, arch="qwen2", bias=True)
+    folder = path("windows-" + what)
+    m.huggingface(folder, config={"sliding_window": 6, **config})
+    if text:
+        refused(f"windows of {what}", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), text)
+    else:
+        compare(f"windows of {what}", folder, m.logits(IDS), ways=("once",))
 folder = path("empty")
 good.huggingface(folder)
 os.remove(os.path.join(folder, "model.safetensors"))

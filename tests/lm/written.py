@@ -57,7 +57,7 @@ def generate(source, *options):
     return r, json.loads(r.stdout) if r.returncode == 0 else {"tokens": None}
 
 
-for seed, options in ((3, {}), (4, {"arch": "mistral", "window": 7}), (6, {"arch": "gpt2", "kv": 4})):
+for seed, options in ((3, {}), (4, {"arch": "mistral", "window": 7}), (9, {"arch": "gpt2", "kv": 4})):
     m = Model(seed=seed, vocab=258, context=96, **options)
     name, folder = m.arch, path(f"model{seed}")
     m.huggingface(folder, config={"bos_token_id": START, "eos_token_id": END})
