@@ -61,6 +61,15 @@ tnt_sampling(const tnt_args *a, tnl_sampling *out)
         return false;
     }
     tnl_sampler_free(try);
+    static const char *const of_draws[] = {"seed", "top-k", "top-p", "min-p"};
+    for (size_t i = 0; i < sizeof of_draws / sizeof *of_draws && out->temperature == 0; i++)
+        if (tnt_has(a, of_draws[i])) {
+            tnt_usage(a->command,
+                      "option '--%s' has no effect: without --temperature above 0 the likeliest "
+                      "token is taken each time",
+                      of_draws[i]);
+            return false;
+        }
     return true;
 }
 

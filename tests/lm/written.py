@@ -83,6 +83,9 @@ for seed, options in ((3, {}), (4, {"arch": "mistral", "window": 7}), (9, {"arch
 
 long = write("long.txt", "a" * 200)
 refused("a prompt beyond the context", tenon("generate", tno, "--prompt-file", long), "more than the model's context of 96")
+for option in ("--seed", "--top-k", "--top-p", "--min-p"):
+    refused(f"{option} without a draw", tenon("generate", tno, "--prompt", "a", option, "1"), f"'{option}' has no effect", status=(2,))
+refused("run of a language model", tenon("run", tno), "has no function 'main'", "'tenon generate'")
 refused("GGUF without a tokenizer", tenon("generate", path("model.gguf"), "--prompt", "a"), "tokenizer")
 moved = path("moved")
 shutil.move(folder, moved)
