@@ -7,4 +7,4 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/aot/write.c
 tenonkit_HEADERS += include/tenon/kit/aot.h
 # What generated C includes; share-stage/aot has it.
-EXTRA_DIST += kit/aot/README.md kit/aot/support/tenon_aot.h kit/aot/support/tenon_aot_run.h
+EXTRA_DIST += kit/aot/README.md kit/aot/support/tenon_aot.h kit/aot/support/tenon_aot_run.h kit/aot/support/tenon_aot_packed.h

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The packed functions of runtime/builtin.c that have a form in C, in tenon_aot_run.h. */
+/* The packed functions of runtime/builtin.c that have a form in C, in tenon_aot_packed.h. */
 #include "aot_private.h"
 
 #define BUILTIN(name, function, least, most, reads, takes)               \

@@ -239,6 +239,7 @@ emit_c(emission *e)
     TNB_TRY(emit_kernels(e));
     TNB_TRY(emit_constants(e));
     TNB_TRY(copy_support(e, "tenon_aot_run.h", e->folder));
+    TNB_TRY(copy_support(e, "tenon_aot_packed.h", e->folder));
     TNB_TRY(copy_support(e, "tenon_aot.h", e->opt->output));
     return e->folder == e->opt->output ? TNB_OK : copy_support(e, "tenon_aot.h", e->folder);
 }
