@@ -66,6 +66,17 @@ base64(const char *s, size_t n, char *out)
     return put;
 }
 
+/* The steps of a sequence. */
+static tnb_status
+read_each(tnl_tokenizer *t, const json_t *steps,
+          tnb_status (*read)(tnl_tokenizer *t, const json_t *o, tnb_err *err), tnb_err *err)
+{
+    size_t i;
+    const json_t *v;
+    json_array_foreach(steps, i, v) TNB_TRY(read(t, v, err));
+    return TNB_OK;
+}
+
 /* ---- normalizers ---- */
 static tnb_status
 read_normalizer(tnl_tokenizer *t, const json_t *o, tnb_err *err)
@@ -88,13 +99,8 @@ read_normalizer(tnl_tokenizer *t, const json_t *o, tnb_err *err)
             tnl_add_normalizer(t, simple[i].kind);
             return TNB_OK;
         }
-    if (type && strcmp(type, "Sequence") == 0) {
-        size_t i;
-        const json_t *v;
-        json_array_foreach(json_object_get(o, "normalizers"), i, v)
-            TNB_TRY(read_normalizer(t, v, err));
-        return TNB_OK;
-    }
+    if (type && strcmp(type, "Sequence") == 0)
+        return read_each(t, json_object_get(o, "normalizers"), read_normalizer, err);
     if (type && strcmp(type, "Prepend") == 0) {
         tnl_add_normalizer(t, TNL_PREPEND)->content = kept(t, json_object_get(o, "prepend"));
         return TNB_OK;
@@ -148,13 +154,8 @@ read_splitter(tnl_tokenizer *t, const json_t *o, tnb_err *err)
     const char *type = text_of(o, "type");
     if (!o || json_is_null(o))
         return TNB_OK;
-    if (type && strcmp(type, "Sequence") == 0) {
-        size_t i;
-        const json_t *v;
-        json_array_foreach(json_object_get(o, "pretokenizers"), i, v)
-            TNB_TRY(read_splitter(t, v, err));
-        return TNB_OK;
-    }
+    if (type && strcmp(type, "Sequence") == 0)
+        return read_each(t, json_object_get(o, "pretokenizers"), read_splitter, err);
     if (type && strcmp(type, "ByteLevel") == 0) {
         tnl_splitter *p = tnl_add_splitter(t, TNL_BYTE_LEVEL);
         p->prefix_space = flag_of(o, "add_prefix_space", true);
@@ -262,12 +263,8 @@ read_around(tnl_tokenizer *t, const json_t *o, tnb_err *err)
     const char *type = text_of(o, "type");
     if (!o || json_is_null(o) || (type && strcmp(type, "ByteLevel") == 0))
         return TNB_OK;
-    if (type && strcmp(type, "Sequence") == 0) {
-        size_t i;
-        const json_t *v;
-        json_array_foreach(json_object_get(o, "processors"), i, v) TNB_TRY(read_around(t, v, err));
-        return TNB_OK;
-    }
+    if (type && strcmp(type, "Sequence") == 0)
+        return read_each(t, json_object_get(o, "processors"), read_around, err);
     if (type && strcmp(type, "TemplateProcessing") == 0)
         return read_template(t, o, err);
     if (type && (strcmp(type, "RobertaProcessing") == 0 || strcmp(type, "BertProcessing") == 0)) {
@@ -293,12 +290,8 @@ read_decoder(tnl_tokenizer *t, const json_t *o, tnb_err *err)
     const char *type = text_of(o, "type");
     if (!o || json_is_null(o))
         return TNB_OK;
-    if (type && strcmp(type, "Sequence") == 0) {
-        size_t i;
-        const json_t *v;
-        json_array_foreach(json_object_get(o, "decoders"), i, v) TNB_TRY(read_decoder(t, v, err));
-        return TNB_OK;
-    }
+    if (type && strcmp(type, "Sequence") == 0)
+        return read_each(t, json_object_get(o, "decoders"), read_decoder, err);
     if (type && strcmp(type, "ByteLevel") == 0) {
         t->decoder = TNL_DECODE_BYTE_LETTERS;
         return TNB_OK;

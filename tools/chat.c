@@ -31,8 +31,7 @@ typedef struct conversation {
     tnl_generate_options opt;
     tnb_buf messages; /* JSON objects with commas between */
     tnb_buf answer;
-    int32_t *ids; /* that the model has seen or written */
-    size_t n, cap;
+    tnt_ids ids; /* that the model has seen or written */
     bool failed;
 } conversation;
 
@@ -50,16 +49,7 @@ static bool
 put_token(void *user, int32_t id)
 {
     conversation *c = user;
-    if (c->n == c->cap) {
-        size_t cap = 2 * c->cap + 1024;
-        int32_t *more = realloc(c->ids, cap * sizeof *more);
-        if (!more)
-            return false;
-        c->ids = more;
-        c->cap = cap;
-    }
-    c->ids[c->n++] = id;
-    return !tnt_was_interrupted();
+    return tnt_push_id(&c->ids, id) && !tnt_was_interrupted();
 }
 
 static void
@@ -117,10 +107,10 @@ answer(conversation *c, tnb_err *err)
     size_t n, same = 0, cached = (size_t)tnl_model_length(c->l.model, 0);
     tnl_generated r = {.size = sizeof r};
     TNB_TRY(prompt_ids(c, &ids, &n, err));
-    while (same < n - 1 && same < cached && same < c->n && ids[same] == c->ids[same])
+    while (same < n - 1 && same < cached && same < c->ids.n && ids[same] == c->ids.at[same])
         same++;
     tnb_status st = tnl_model_cut(c->l.model, 0, (int64_t)same, err);
-    c->n = 0;
+    c->ids.n = 0;
     for (size_t i = 0; i < n && st == TNB_OK; i++)
         if (put_token(c, ids[i]) == false && !tnt_was_interrupted())
             st = tnb_fail(err, TNB_NO_MEMORY, "no memory for %zu tokens", n);
@@ -238,7 +228,7 @@ run(tnt_session *s, const tnt_args *a)
         status = tnt_failure();
     }
     free(stops);
-    free(c.ids);
+    tnt_free_ids(&c.ids);
     tnb_buf_free(&c.messages);
     tnb_buf_free(&c.answer);
     return status;

@@ -29,8 +29,7 @@ enum { MOST_PROMPT = 64 << 20, USUAL_TOKENS = 256 };
 typedef struct output {
     bool json;
     tnb_buf text;
-    int32_t *ids;
-    size_t n, cap;
+    tnt_ids ids;
     bool failed;
 } output;
 
@@ -49,16 +48,7 @@ static bool
 put_token(void *user, int32_t id)
 {
     output *o = user;
-    if (o->n == o->cap) {
-        size_t cap = 2 * o->cap + 256;
-        int32_t *more = realloc(o->ids, cap * sizeof *more);
-        if (!more)
-            return false;
-        o->ids = more;
-        o->cap = cap;
-    }
-    o->ids[o->n++] = id;
-    return !tnt_was_interrupted();
+    return tnt_push_id(&o->ids, id) && !tnt_was_interrupted();
 }
 
 /* Microseconds are as fine as clocks are here. */
@@ -72,16 +62,16 @@ static bool
 print_json(tnt_session *s, const tnt_language *l, const output *o, const tnl_generated *r)
 {
     tn_ctx *c = s->ctx;
-    int64_t *ids = tnb_try_alloc_n(tn_arena(c), o->n + 1, sizeof *ids);
+    int64_t *ids = tnb_try_alloc_n(tn_arena(c), o->ids.n + 1, sizeof *ids);
     if (!ids || o->text.failed) {
         fputs("tenon: out of memory\n", stderr);
         return false;
     }
-    for (size_t i = 0; i < o->n; i++)
-        ids[i] = o->ids[i];
+    for (size_t i = 0; i < o->ids.n; i++)
+        ids[i] = o->ids.at[i];
     char *text = tnb_strndup(tn_arena(c), o->text.s ? o->text.s : "", o->text.n);
     const tn_node *d =
-        tn_dictv(c, "text", tn_string(c, text), "tokens", tn_int_array(c, ids, (uint32_t)o->n),
+        tn_dictv(c, "text", tn_string(c, text), "tokens", tn_int_array(c, ids, (uint32_t)o->ids.n),
                  "reason", tn_string(c, tnl_reason_name(r->reason)), "prompt_tokens",
                  tn_i64(c, (int64_t)r->prompt_tokens), "prompt_seconds",
                  seconds(s, r->prompt_seconds), "seconds", seconds(s, r->seconds),
@@ -136,7 +126,7 @@ write_text(tnt_session *s, const tnt_args *a, const tnt_language *l, const char 
     bool ok = st == TNB_OK && !out.failed;
     if (ok && out.json)
         ok = print_json(s, l, &out, &result);
-    if (!out.json && out.n && isatty(1))
+    if (!out.json && out.ids.n && isatty(1))
         putchar('\n');
     fflush(stdout);
     if (st == TNB_OK)
@@ -144,7 +134,7 @@ write_text(tnt_session *s, const tnt_args *a, const tnt_language *l, const char 
     else if (!stopped)
         tnt_complain(&err);
     free(ids);
-    free(out.ids);
+    tnt_free_ids(&out.ids);
     tnb_buf_free(&out.text);
     if (stopped)
         raise(SIGINT); /* the program ends as those do that leave it to the system */

@@ -4,6 +4,7 @@
 #include "language.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 enum { USUAL_CONTEXT = 4096 };
 
@@ -71,6 +72,28 @@ tnt_sampling(const tnt_args *a, tnl_sampling *out)
             return false;
         }
     return true;
+}
+
+bool
+tnt_push_id(tnt_ids *ids, int32_t id)
+{
+    if (ids->n == ids->cap) {
+        size_t cap = 2 * ids->cap + 256;
+        int32_t *more = realloc(ids->at, cap * sizeof *more);
+        if (!more)
+            return false;
+        ids->at = more;
+        ids->cap = cap;
+    }
+    ids->at[ids->n++] = id;
+    return true;
+}
+
+void
+tnt_free_ids(tnt_ids *ids)
+{
+    free(ids->at);
+    *ids = (tnt_ids){0};
 }
 
 /* ---- Ctrl-C ---- */

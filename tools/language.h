@@ -63,6 +63,17 @@ tnt_catch_interrupt(const tnt_language *l);
 bool
 tnt_was_interrupted(void);
 
+/* Tokens as they come; {0} has none. */
+typedef struct tnt_ids {
+    int32_t *at;
+    size_t n, cap;
+} tnt_ids;
+/* False without memory. */
+bool
+tnt_push_id(tnt_ids *ids, int32_t id);
+void
+tnt_free_ids(tnt_ids *ids);
+
 /* bench_language.c */
 int
 tnt_bench_language(tnt_session *s, const tnt_args *a);

@@ -10,27 +10,16 @@
 #include "tenon/base/conf.h"
 #include "tenon/base/file.h"
 
-const tnt_command *const tnt_commands[] = {&tnt_command_compile,
-                                           &tnt_command_run,
+const tnt_command *const tnt_commands[] = {
+    &tnt_command_compile,    &tnt_command_run,
 #ifdef HAVE_LM
-                                           &tnt_command_generate,
-                                           &tnt_command_chat,
+    &tnt_command_generate,   &tnt_command_chat,
 #endif
-                                           &tnt_command_bench,
-                                           &tnt_command_opt,
-                                           &tnt_command_check,
-                                           &tnt_command_diff,
-                                           &tnt_command_onnx_test,
-                                           &tnt_command_list,
-                                           &tnt_command_show,
-                                           &tnt_command_doctor,
-                                           &tnt_command_tune,
-                                           &tnt_command_new_plugin,
-                                           &tnt_command_check_plugin,
-                                           &tnt_command_check_config,
-                                           &tnt_command_plugin,
-                                           &tnt_command_help,
-                                           NULL};
+    &tnt_command_bench,      &tnt_command_opt,          &tnt_command_check,
+    &tnt_command_diff,       &tnt_command_onnx_test,    &tnt_command_list,
+    &tnt_command_show,       &tnt_command_doctor,       &tnt_command_tune,
+    &tnt_command_new_plugin, &tnt_command_check_plugin, &tnt_command_check_config,
+    &tnt_command_plugin,     &tnt_command_help,         NULL};
 
 static const tnt_command *
 find_command(const char *name)
