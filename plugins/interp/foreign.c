@@ -46,7 +46,7 @@ call_back(const tn_eval_call *c, const tn_expr *func, const tn_expr *const *args
                  c->name, g ? g->name : "no name");
         return NULL;
     }
-    interp_val **v = calloc((size_t)n + 1, sizeof *v), *r = NULL;
+    interp_val **v = interp_room(vm, n, c->loc), *r = NULL;
     bool ok = v != NULL;
     for (uint32_t i = 0; ok && i < n; i++)
         ok = (v[i] = interp_val_of_expr(vm, args[i], false)) != NULL;

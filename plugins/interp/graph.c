@@ -323,9 +323,12 @@ function_val(interp *vm, interp_env *env, const tn_expr *f)
     tn_list vars = tn_free_vars(vm->ctx, f, false);
     v->node = f;
     v->m = env->m;
-    v->items = calloc(vars.n + 1, sizeof *v->items);
+    if (!(v->items = interp_room(vm, vars.n, f->loc))) {
+        interp_val_unref(vm, v);
+        return NULL;
+    }
     v->vars = tnb_dup(vm->arena, vars.at, vars.n * sizeof *vars.at);
-    for (uint32_t i = 0; v->items && i < vars.n; i++) {
+    for (uint32_t i = 0; i < vars.n; i++) {
         interp_val *x = env_get(env, vars.at[i]);
         v->items[i] = x ? interp_val_ref(x) : interp_val_new(vm, INTERP_V_NULL);
         v->n_captured++;
@@ -375,9 +378,7 @@ truth(interp *vm, interp_env *env, const interp_val *v, tn_loc loc, bool *out)
 static interp_val **
 eval_list(interp *vm, interp_env *env, tn_list l)
 {
-    interp_val **v = calloc((size_t)l.n + 1, sizeof *v);
-    if (!v)
-        tn_error(vm->ctx, 0, TNB_NO_MEMORY, "no memory for arguments");
+    interp_val **v = interp_room(vm, l.n, 0);
     for (uint32_t i = 0; v && i < l.n; i++) {
         if (!(v[i] = eval(vm, env, l.at[i], NULL))) {
             while (i--)
@@ -600,7 +601,7 @@ interp_call_func(interp *vm, const tn_module *m, const char *name, const tn_node
         env.m = g->m;
         env.func = g->name ? g->name : "function";
         free(joined);
-        joined = calloc((size_t)g->n + t.n + 1, sizeof *joined);
+        joined = interp_room(vm, (size_t)g->n + t.n, t.loc);
         ok = joined != NULL;
         for (uint32_t i = 0; ok && i < g->n; i++)
             joined[i] = g->items[i];
@@ -634,11 +635,9 @@ interp_call_val(interp *vm, interp_val *f, interp_val *const *args, uint32_t n, 
     }
     if (f->n == 0)
         return interp_call_func(vm, f->m, f->name, f->node, args, n, f, loc);
-    interp_val **all = calloc((size_t)f->n + n + 1, sizeof *all);
-    if (!all) {
-        tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory for arguments");
+    interp_val **all = interp_room(vm, (size_t)f->n + n, loc);
+    if (!all)
         return NULL;
-    }
     for (uint32_t i = 0; i < f->n; i++)
         all[i] = f->items[i];
     for (uint32_t i = 0; i < n; i++)

@@ -73,10 +73,8 @@ run(void *self, tn_ctx *ctx, const tn_module *m, const char *func, const tn_expr
     tnb_ptrmap_init(&vm.graph_allocs, vm.arena);
     tnb_strmap_init(&vm.meanings, vm.arena);
     bool inplace = tn_is(f, TN_KIND_PRIM_FUNC);
-    interp_val **v = calloc((size_t)n_args + 1, sizeof *v), *r = NULL;
+    interp_val **v = interp_room(&vm, n_args, 0), *r = NULL;
     bool ok = v != NULL;
-    if (!ok)
-        tn_error(ctx, 0, TNB_NO_MEMORY, "no memory for %u arguments", n_args);
     for (uint32_t i = 0; ok && i < n_args; i++)
         ok = (v[i] = interp_val_of_expr(&vm, args[i], inplace)) &&
              (inplace || own_memory(&vm, v[i], f->loc));

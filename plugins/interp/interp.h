@@ -141,6 +141,9 @@ interp_val *
 interp_shape_val(interp *vm, int32_t n, const int64_t *dims);
 interp_val *
 interp_int_val(interp *vm, int64_t v);
+/* Room for n values, all NULL, to be freed; NULL after recording the error. */
+interp_val **
+interp_room(interp *vm, size_t n, tn_loc loc);
 interp_val *
 interp_tuple_val(interp *vm, interp_val *const *items, uint32_t n); /* references taken over */
 bool

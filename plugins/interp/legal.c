@@ -117,7 +117,7 @@ interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op)
     enum { MAX_DEPTH = 32 };
     tn_ctx *ctx = vm->ctx;
     params p = {{NULL, 0, 0}, {NULL, 0, 0}};
-    interp_val **v = calloc((size_t)c->args.n + 1, sizeof *v), *r = NULL;
+    interp_val **v = interp_room(vm, c->args.n, c->base.loc), *r = NULL;
     const tn_node **args = TNB_NEW_N(vm->arena, const tn_node *, c->args.n + 1);
     bool ok = v != NULL;
     tn_loc saved = tn_at(ctx, c->base.loc);

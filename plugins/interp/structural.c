@@ -483,10 +483,10 @@ interp_structural(interp *vm, interp_env *env, const tn_call *c, const tn_op *op
     *handled = row->run != NULL;
     if (!*handled)
         return NULL;
-    op_call o = {vm, env, c, calloc((size_t)c->args.n + 1, sizeof *o.v), 0};
+    op_call o = {vm, env, c, interp_room(vm, c->args.n, c->base.loc), 0};
     interp_val *r = NULL;
     bool ok = o.v != NULL && c->args.n >= row->min_args;
-    if (!ok)
+    if (o.v && !ok)
         tn_error(vm->ctx, c->base.loc, TNB_INVALID, "%s: %s has too few arguments", env->func,
                  op->base.name);
     for (; ok && o.n < c->args.n; o.n++)

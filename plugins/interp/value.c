@@ -11,6 +11,15 @@ no_memory(interp *vm)
     return NULL;
 }
 
+interp_val **
+interp_room(interp *vm, size_t n, tn_loc loc)
+{
+    interp_val **v = calloc(n + 1, sizeof *v);
+    if (!v)
+        tn_error(vm->ctx, loc, TNB_NO_MEMORY, "no memory for %zu values", n);
+    return v;
+}
+
 interp_val *
 interp_val_new(interp *vm, interp_val_kind kind)
 {

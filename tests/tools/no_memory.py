@@ -21,8 +21,8 @@ def refusing(at, once, *args):
     return subprocess.run([PROGRAM, *args], capture_output=True, text=True, errors="replace", env=env, timeout=300)
 
 
-def everywhere(what, *args):
-    """Refuses all requests from one on, then one alone, at steps of the way to where the program needs no more."""
+def everywhere(what, *args, each=False):
+    """Refuses all requests from one on, then one alone, at steps of the way to where the program needs no more; or at each of them."""
     end = 1
     while refusing(end, False, *args).returncode != 0 and end < 1 << 20:
         end *= 2
@@ -36,7 +36,7 @@ def everywhere(what, *args):
                 crashed.append((at, r.returncode))
             elif r.returncode == 1 and not r.stderr.strip():
                 silent.append(at)
-            at += 1 if LONG else 1 + at // 16
+            at += 1 if LONG or each else 1 + at // 16
         name = what + (", one request refused" if once else "")
         check(not crashed, f"{name}: no crash" + (f" {crashed[:8]}" if crashed else ""))
         check(not silent, f"{name}: a message" + (f" {silent[:8]}" if silent else ""))
@@ -61,6 +61,6 @@ everywhere("check", "check", module)
 everywhere("show a model", "show", "model", MODEL)
 everywhere("show a pipeline", "show", "pipeline", "cpu")
 everywhere("show an artifact", "show", "model", artifact)
-everywhere("diff", "diff", "--exec", module, module)
+everywhere("diff", "diff", "--exec", module, module, each=True)
 everywhere("list", "list", "passes")
 done()
