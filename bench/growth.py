@@ -326,11 +326,12 @@ class Bench:
             top = os.path.dirname(os.path.dirname(os.path.abspath(args.tenon)))
             self.program = real
             self.env["LD_LIBRARY_PATH"] = ":".join(
-                os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime"))
+                os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime", "lm"))
         self.log = os.path.join(work, "count")
         self.plugin = os.path.join(work, "count_instructions.so")
         if args.write:
             return
+        why = "no counter"
         for self.counter in [args.counter] if args.counter else ["perf", "qemu", "valgrind"]:
             try:
                 if self.counter == "qemu":
@@ -338,10 +339,10 @@ class Bench:
                         os.path.dirname(os.path.abspath(__file__)), "count_instructions.c")], check=True)
                 if self.instructions(["--version"]):
                     break
-            except (OSError, RuntimeError, subprocess.CalledProcessError):
-                pass
+            except (OSError, RuntimeError, subprocess.CalledProcessError) as e:
+                why = e
         else:
-            sys.exit("nothing here counts instructions: install perf, qemu-user or valgrind, or use --counter time")
+            sys.exit("nothing here counts instructions (%s): install perf, qemu-user or valgrind, or use --counter time" % why)
 
     def run(self, command):
         r = subprocess.run(command, env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

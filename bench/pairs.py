@@ -51,7 +51,7 @@ class Build:
         self.program = os.path.join(self.top, "tools", ".libs", "tenon")
         self.work, self.counter = work, counter
         os.mkdir(work)
-        libraries = ":".join(os.path.join(self.top, d, ".libs") for d in ("core/base", "core", "kit", "runtime"))
+        libraries = ":".join(os.path.join(self.top, d, ".libs") for d in ("core/base", "core", "kit", "runtime", "lm"))
         self.env = dict(os.environ, LD_LIBRARY_PATH=libraries, TENON_PLUGIN_PATH=os.path.join(self.top, "plugins-stage"),
                         TENON_SYSCONFDIR=os.path.join(source, "conf"), TENON_DATADIR=os.path.join(source, "conf", "data"),
                         XDG_CACHE_HOME=os.path.join(work, "cache"), GLIBC_TUNABLES="glibc.rtld.optional_static_tls=512")
