@@ -23,6 +23,8 @@ import subprocess
 import sys
 import tempfile
 
+from build_tree import unwrapped
+
 WORKS = ("import", "check", "print", "diff", "load", "cpu", "opencl")
 UNARY = {"relu": ("nn.relu", "Relu"), "exp": ("exp", "Exp"), "tanh": ("tanh", "Tanh"), "sigmoid": ("sigmoid", "Sigmoid"),
          "negative": ("negative", "Neg"), "abs": ("abs", "Abs"), "cos": ("cos", "Cos"), "erf": ("erf", "Erf")}
@@ -316,17 +318,13 @@ sys.exit(status != 0)
 class Bench:
     def __init__(self, args, work):
         self.args, self.work = args, work
-        real = os.path.join(os.path.dirname(args.tenon), ".libs", "tenon")
         self.env = dict(os.environ, CC=os.path.join(work, "cc"))
         with open(self.env["CC"], "w") as f:
             f.write(STAND_IN.replace("REAL", os.environ.get("CC", "cc")))
         os.chmod(self.env["CC"], 0o755)
-        self.program = args.tenon
-        if os.path.exists(real):
-            top = os.path.dirname(os.path.dirname(os.path.abspath(args.tenon)))
-            self.program = real
-            self.env["LD_LIBRARY_PATH"] = ":".join(
-                os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime", "lm"))
+        self.program, libraries = unwrapped(args.tenon)
+        if libraries:
+            self.env["LD_LIBRARY_PATH"] = ":".join(libraries)
         self.log = os.path.join(work, "count")
         self.plugin = os.path.join(work, "count_instructions.so")
         if args.write:

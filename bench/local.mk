@@ -6,7 +6,7 @@ bench_interp_speed_SOURCES = bench/interp/speed.c
 bench_interp_speed_LDADD = $(CORE_LIB) $(BASE_LIB)
 
 # Beside their limits: start-up, compile time, memory (bench/limits).
-EXTRA_DIST += bench/llm.py bench/limits bench/growth.py bench/count_instructions.c bench/pairs.py bench/sources.py
+EXTRA_DIST += bench/build_tree.py bench/llm.py bench/limits bench/growth.py bench/count_instructions.c bench/pairs.py bench/sources.py
 
 # Speed on the CPU (bench/cpu/run).
 EXTRA_DIST += bench/cpu/README.md bench/cpu/run bench/cpu/machine.c bench/cpu/chart.py bench/cpu/engines.py \

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from build_tree import unwrapped
+
 
 def tensor_name(message):
     """Field 8 of a serialized TensorProto."""
@@ -48,11 +50,10 @@ class Build:
     def __init__(self, program, work, counter):
         self.top = os.path.dirname(os.path.dirname(os.path.abspath(program)))
         source = os.path.dirname(self.top)
-        self.program = os.path.join(self.top, "tools", ".libs", "tenon")
+        self.program, libraries = unwrapped(program)
         self.work, self.counter = work, counter
         os.mkdir(work)
-        libraries = ":".join(os.path.join(self.top, d, ".libs") for d in ("core/base", "core", "kit", "runtime", "lm"))
-        self.env = dict(os.environ, LD_LIBRARY_PATH=libraries, TENON_PLUGIN_PATH=os.path.join(self.top, "plugins-stage"),
+        self.env = dict(os.environ, LD_LIBRARY_PATH=":".join(libraries), TENON_PLUGIN_PATH=os.path.join(self.top, "plugins-stage"),
                         TENON_SYSCONFDIR=os.path.join(source, "conf"), TENON_DATADIR=os.path.join(source, "conf", "data"),
                         XDG_CACHE_HOME=os.path.join(work, "cache"), GLIBC_TUNABLES="glibc.rtld.optional_static_tls=512")
 

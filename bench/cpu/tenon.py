@@ -4,6 +4,10 @@ import glob
 import json
 import os
 import subprocess
+import sys
+
+sys.path.append(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from build_tree import unwrapped  # noqa: E402
 
 
 class Failed(Exception):
@@ -30,13 +34,11 @@ class Tenon:
     """The program. In a build tree the one behind libtool's wrapper is run, which costs nothing to start."""
 
     def __init__(self, path, cache, mcpu):
-        self.path, self.env = path, dict(os.environ)
+        self.env = dict(os.environ)
         parts = [path] if os.path.exists(path) else []
-        real = os.path.join(os.path.dirname(path), ".libs", os.path.basename(path))
-        if os.path.exists(real):
+        self.path, libs = unwrapped(path)
+        if libs:
             top = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-            self.path = real
-            libs = [os.path.join(top, d, ".libs") for d in ("core/base", "core", "kit", "runtime", "lm")]
             self.env["LD_LIBRARY_PATH"] = ":".join(libs)
             parts += [f for d in libs for f in glob.glob(os.path.join(d, "*.so"))]
             parts += glob.glob(os.path.join(top, "plugins-stage", "*.so"))

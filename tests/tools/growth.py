@@ -8,6 +8,7 @@ import subprocess
 
 from clitest import SRC, TENON, check, done, path, tenon, write
 
+sys.path.append(os.path.join(SRC, "bench"))
 spec = importlib.util.spec_from_file_location("growth_bench", os.path.join(SRC, "bench", "growth.py"))
 bench = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(bench)
