@@ -5,6 +5,7 @@ import importlib.util
 import os
 import re
 import subprocess
+import sys
 
 from clitest import SRC, TENON, check, done, path, tenon, write
 
