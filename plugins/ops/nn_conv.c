@@ -5,7 +5,8 @@
  * over result axes, input channels and kernel axes; where layouts have blocks of channels, over
  * blocks and within them. A transposed convolution spreads its input (zeros between the elements and
  * around) and is then a convolution with the flipped kernel.
- * Sums run in the result's element type, as the attribute 'out_dtype' says; those of float16 and bfloat16 in float32.
+ * Sums run in the type that the attribute 'out_dtype' gives. Without it they run in the result's, those of float16 and bfloat16 in
+ * float32.
  */
 #include "emit.h"
 #include "layout.h"
@@ -356,13 +357,19 @@ data_channel(tn_ctx *ctx, const conv *c, conv_channel oc, conv_channel rc, const
                      rc.block);
 }
 
-/* The sum of v * w over the stage's reduction axes, in the stage's dtype; the result has dtype d. */
+static tnb_dtype
+sum_dtype(const tn_call *call)
+{
+    tnb_dtype d = tn_type_dtype(call->base.type);
+    return tnb_dtype_eq(tn_call_dtype(call, "out_dtype"), d) ? d : emit_wide(d);
+}
+
+/* The sum of v * w over the stage's reduction axes, in dtype `sum`, which is the stage's; the result has dtype d. */
 static const tn_expr *
-end_products(emit *e, const char *hint, tnk_stage *s, tnb_dtype d, const tn_expr *v,
+end_products(emit *e, const char *hint, tnk_stage *s, tnb_dtype sum, tnb_dtype d, const tn_expr *v,
              const tn_expr *w)
 {
     tn_ctx *ctx = e->ctx;
-    tnb_dtype sum = emit_wide(d);
     const tn_node *out =
         tnk_te_sum(s, tn_mul(ctx, tn_cast_to(ctx, sum, v), tn_cast_to(ctx, sum, w)));
     if (!tnb_dtype_eq(sum, d)) {
@@ -385,7 +392,7 @@ legalize_conv(tn_builder *b, const tn_call *call)
     const tn_expr *taken = layout_extent(ctx, &c.kernel, k_dims, 'I'); /* channels of a group */
     if (!has_program(&c, out_channels, taken))
         return through_plain(b, call, &c);
-    tnb_dtype d = tn_type_dtype(call->base.type);
+    tnb_dtype d = tn_type_dtype(call->base.type), sum = sum_dtype(call);
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
     out_channels = tnk_te_expr(e.te, out_channels);
     taken = tnk_te_expr(e.te, taken);
@@ -394,8 +401,8 @@ legalize_conv(tn_builder *b, const tn_call *call)
                              c.groups);
     const tn_node *padded = pad_data(&e, &c, x);
     const tn_expr *at[MAX_AXES], *kat[MAX_AXES];
-    tnk_stage *s = emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type,
-                                 emit_wide(d));
+    tnk_stage *s =
+        emit_stage_of(&e, tnb_printf(tn_scratch(ctx), "conv%dd", c.n), call->base.type, sum);
     int64_t block = block_of(&c.out, 'c'), in;
     conv_channel oc = {.whole = s->axes[layout_find(&c.out, 'C')]}, rc = {0};
     if (block)
@@ -437,7 +444,7 @@ legalize_conv(tn_builder *b, const tn_call *call)
     put_channel(ctx, &c.kernel, 'O', oc, kat);
     const tn_expr *v = tnk_te_read_at(e.te, padded, at, (uint32_t)c.data.n),
                   *w = tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n);
-    return end_products(&e, conv_hint(&e, &c, k), s, d, v, w);
+    return end_products(&e, conv_hint(&e, &c, k), s, sum, d, v, w);
 }
 
 /* The data with stride - 1 zeros between elements along spatial axes and as many around as the
@@ -486,14 +493,14 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
         return NULL;
     if (layout_blocked(&c.data) || layout_blocked(&c.kernel) || layout_blocked(&c.out))
         return through_plain(b, call, &c);
-    tnb_dtype d = tn_type_dtype(call->base.type);
+    tnb_dtype d = tn_type_dtype(call->base.type), sum = sum_dtype(call);
     tn_list out_dims = {0};
     tn_type_dims(call->base.type, &out_dims);
     const tn_node *x = emit_input(&e, call->args.at[0]), *k = emit_input(&e, call->args.at[1]);
     const tn_node *wide = spread_data(&e, &c, x, k, out_dims);
     const tn_expr *at[5], *kat[5];
     const char *name = tnb_printf(tn_scratch(ctx), "conv%dd_transpose", c.n);
-    tnk_stage *s = emit_stage_of(&e, name, call->base.type, emit_wide(d));
+    tnk_stage *s = emit_stage_of(&e, name, call->base.type, sum);
     const tn_expr *oc = s->axes[layout_find(&c.out, 'C')];
     int i_at = layout_find(&c.kernel, 'I'), o_at = layout_find(&c.kernel, 'O');
     const tn_expr *group_in =
@@ -520,5 +527,5 @@ legalize_conv_transpose(tn_builder *b, const tn_call *call)
     }
     const tn_expr *v = tnk_te_read_at(e.te, wide, at, (uint32_t)c.data.n),
                   *w = tnk_te_read_at(e.te, k, kat, (uint32_t)c.kernel.n);
-    return end_products(&e, name, s, d, v, w);
+    return end_products(&e, name, s, sum, d, v, w);
 }
