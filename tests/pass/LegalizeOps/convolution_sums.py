@@ -18,7 +18,7 @@ class Before:
 # from tvm.script import relax as R
 
 @I.ir_module
-class Module:
+class Expected:
     @T.prim_func(private=True, s_tir=True)
     def conv1d(A: T.Buffer((T.int64(1), T.int64(2), T.int64(5)), "float16"), B: T.Buffer((T.int64(3), T.int64(2), T.int64(3)), "float16"), conv1d: T.Buffer((T.int64(1), T.int64(3), T.int64(3)), "float16")):
         T.func_attr({"tirx.noalias": True})
@@ -65,7 +65,7 @@ class Module:
 
     @R.function
     def main(x: R.Tensor((1, 2, 5), dtype="float16"), w: R.Tensor((3, 2, 3), dtype="float16")) -> R.Tensor((1, 3, 1), dtype="float16"):
-        cls = Module
+        cls = Expected
         with R.dataflow():
             lv = R.call_tir(cls.conv1d, (x, w), out_ty=R.Tensor((1, 3, 3), dtype="float16"))
             lv1 = R.call_tir(cls.strided_slice, (lv,), out_ty=R.Tensor((1, 2, 3), dtype="float16"))
