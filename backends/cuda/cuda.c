@@ -17,6 +17,9 @@ static const tn_attr_schema attrs[] = {
     {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
     {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block", ">=1"},
     {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known", ">=0"},
+    {"nvrtc", TN_ATTR_STR, 0, "\"\"",
+     "the file of NVRTC (libnvrtc.so), which compiles kernels; empty: the system's, or that of the "
+     "CUDA Toolkit"},
     {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
     {"keys", TN_ATTR_STRS, 0, "[\"cuda\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
@@ -67,6 +70,7 @@ static const tn_target_kind cuda = {
     .legalize = cuda_legalize,
     .finalize = cuda_finalize,
     .lower = cuda_lower,
+    .codegen = &cuda_codegen,
     .probe = probe,
     .device = "cuda",
     .warp = warp,
@@ -75,5 +79,5 @@ static const tn_target_kind *const targets[] = {&cuda};
 
 static const tnk_dialect *const dialects[] = {&cuda_dialect};
 
-TN_PLUGIN(cuda, "0.1.0", "Apache-2.0", "the pass lists of NVIDIA GPUs", .targets = targets,
-          .n_targets = 1, .dialects = dialects, .n_dialects = 1);
+TN_PLUGIN(cuda, "0.1.0", "Apache-2.0", "the CUDA target: CUDA C++, compiled by NVRTC",
+          .targets = targets, .n_targets = 1, .dialects = dialects, .n_dialects = 1);

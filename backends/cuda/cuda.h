@@ -5,6 +5,11 @@
 
 #include "tenon/kit/codegen.h"
 
+/* ---- codegen.c ---- */
+extern const struct tnk_codegen cuda_codegen;
+/* Threads of a block; 0: not all extents are constant. */
+int64_t
+cuda_threads(const tnk_kernel *k);
 /* ---- dialect.c ---- */
 extern const struct tnk_dialect cuda_dialect;
 /* ---- vectors.c ---- */

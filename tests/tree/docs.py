@@ -140,7 +140,7 @@ said = dict(re.findall(r"^\| `(\w+)` \| ([^|]*)", open(pages[0], encoding="utf-8
 for t in json.loads(run("list", "targets", "--json").stdout):  # README's table of targets is true of the program
     if t["name"] in said or t["name"] == t["kind"]:
         compiles = "generates no kernels" not in t["today"]
-        if said.get(t["name"], "").startswith("compiles and runs") != compiles:
+        if said.get(t["name"], "").startswith("compiles") != compiles:
             bad.append(f"README.md: {t['name']}: '{said.get(t['name'], '')}', but list targets says '{t['today']}'")
 HEADINGS = ["What it does", "What it does not do yet", "Files", "Try it", "Make your own"]
 backends = sorted(glob.glob(os.path.join(SRC, "backends", "*", "README.md")))
