@@ -16,7 +16,9 @@ typedef struct converter {
     tnk_wanted_layouts wanted;
     void *user;
     tnb_ptrmap layouts; /* variable as written -> layout, where not initial */
-    tnb_ptrmap *vars;   /* variable as written -> what stands for it, where another */
+    tnb_ptrmap
+        tuples; /* type of tuples -> initial layout: a model's weights are thousands of fields */
+    tnb_ptrmap *vars; /* variable as written -> what stands for it, where another */
     TNB_VEC(const tn_node *) out;
     bool failed;
 } converter;
@@ -24,14 +26,20 @@ typedef struct converter {
 /* ---- layouts of values ---- */
 
 static const tn_node *
-initial_of_type(tn_ctx *ctx, const tn_type *t)
+initial_of_type(converter *c, const tn_type *t)
 {
+    tn_ctx *ctx = c->ctx;
     const tn_ty_tuple *u = tn_as_ty_tuple(t);
+    const tn_node *known = u ? tnb_ptrmap_get(&c->tuples, t) : NULL;
+    if (known)
+        return known;
     if (u) {
         const tn_node **fields = TNB_NEW_N(tn_scratch(ctx), const tn_node *, u->fields.n);
         for (uint32_t i = 0; i < u->fields.n; i++)
-            fields[i] = initial_of_type(ctx, u->fields.at[i]);
-        return tn_array_of(ctx, (tn_list){fields, u->fields.n});
+            fields[i] = initial_of_type(c, u->fields.at[i]);
+        known = tn_array_of(ctx, (tn_list){fields, u->fields.n});
+        tnb_ptrmap_set(&c->tuples, t, known);
+        return known;
     }
     const char *text =
         tn_is(t, TN_KIND_TY_TENSOR) ? tnk_layout_initial(ctx, tn_type_ndim(t)) : NULL;
@@ -49,7 +57,7 @@ layout_of(converter *c, const tn_expr *leaf)
         return tn_array_of(c->ctx, (tn_list){fields, t->fields.n});
     }
     const tn_node *known = tnb_ptrmap_get(&c->layouts, leaf);
-    return known ? known : initial_of_type(c->ctx, leaf->type);
+    return known ? known : initial_of_type(c, leaf->type);
 }
 
 static bool
@@ -182,7 +190,7 @@ with_layout(converter *c, const tn_expr *leaf, const tn_node *to)
 static const tn_expr *
 as_written(converter *c, const tn_expr *leaf)
 {
-    return with_layout(c, leaf, initial_of_type(c->ctx, leaf->type));
+    return with_layout(c, leaf, initial_of_type(c, leaf->type));
 }
 
 /* Binds `value`, whose layout is `l`, for the variable `var` of the block. */
@@ -194,7 +202,7 @@ bind_laid_out(converter *c, const tn_expr *var, const tn_expr *value, const tn_n
         tnb_ptrmap_set(&c->layouts, var, l);
         return;
     }
-    const tn_node *plain = initial_of_type(c->ctx, var->type);
+    const tn_node *plain = initial_of_type(c, var->type);
     if (!same_layout(l, plain)) {
         const tn_string_imm *s = tn_as_string_imm(l), *t = tn_as_string_imm(plain);
         const tn_expr *v = emit(c, value);
@@ -277,7 +285,7 @@ type_laid_out(converter *c, const tn_type *t, const tn_node *l)
 static void
 convert_match_cast(converter *c, const tn_match_cast *m)
 {
-    const tn_node *l = layout_of(c, m->value), *plain = initial_of_type(c->ctx, m->value->type);
+    const tn_node *l = layout_of(c, m->value), *plain = initial_of_type(c, m->value->type);
     const tn_type *to = m->to;
     const tn_expr *var = m->var, *value;
     bool moved = tn_is(var, TN_KIND_DATAFLOW_VAR) && !same_layout(l, plain) &&
@@ -299,7 +307,7 @@ convert_tuple(converter *c, const tn_expr *var, const tn_expr *value)
 {
     const tn_node *l = layout_of(c, value);
     if (!tn_is(var, TN_KIND_DATAFLOW_VAR))
-        l = initial_of_type(c->ctx, value->type);
+        l = initial_of_type(c, value->type);
     bind(c, var, with_layout(c, value, l));
     if (tn_is(var, TN_KIND_DATAFLOW_VAR))
         tnb_ptrmap_set(&c->layouts, var, l);
@@ -322,8 +330,7 @@ convert_binding(converter *c, const tn_node *binding)
         const tn_expr *value =
             tuple == get->tuple ? b->value : tn_tuple_item(c->ctx, tuple, get->index);
         bind_laid_out(c, b->var, value,
-                      fields ? fields->items.at[get->index]
-                             : initial_of_type(c->ctx, b->value->type));
+                      fields ? fields->items.at[get->index] : initial_of_type(c, b->value->type));
     } else if (tn_is(b->value, TN_KIND_TUPLE)) {
         convert_tuple(c, b->var, b->value);
     } else if (tn_is_var(b->value)) {
@@ -372,6 +379,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     tnb_ptrmap_init(&vars, tn_scratch(pc->ctx));
     converter c = {.ctx = pc->ctx, .wanted = q->wanted, .user = q->user, .vars = &vars};
     tnb_ptrmap_init(&c.layouts, tn_scratch(pc->ctx));
+    tnb_ptrmap_init(&c.tuples, tn_scratch(pc->ctx));
     tn_rewriter r = {.ctx = pc->ctx, .user = &c, .pre = convert_block, .map = &vars};
     const tn_node *out = tn_rewrite(&r, func);
     return c.failed || tn_is_error(out) ? NULL : out;

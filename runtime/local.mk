@@ -24,6 +24,8 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/runtime.c \
 	runtime/session.c \
 	runtime/tensor.c \
+	runtime/transform.c \
+	runtime/transform.h \
 	runtime/value.c \
 	runtime/version.c \
 	runtime/vm.c

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "internal.h"
+#include "transform.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/json.h"
@@ -36,6 +37,8 @@ typedef struct weight {
     int64_t shape[TNB_TNO_MAX_DIMS < 8 ? TNB_TNO_MAX_DIMS : 8];
     uint32_t file;
     uint64_t offset, bytes;
+    uint64_t source_bytes; /* in the file; `bytes` where nothing is transformed */
+    transform *transform;  /* NULL: none */
 } weight;
 enum { WEIGHT_DIMS = sizeof((weight *)0)->shape / sizeof(int64_t) };
 
@@ -189,6 +192,7 @@ read_weight(params *p, const json_t *o, weight *w, tnb_err *err)
     const char *name = json_string_value(json_object_get(o, "name")),
                *dtype = json_string_value(json_object_get(o, "dtype"));
     const json_t *shape = json_object_get(o, "shape");
+    const json_t *how = json_object_get(o, "transform");
     uint64_t file, count, bytes;
     if (!name || !dtype || !tnb_dtype_parse(dtype, strlen(dtype), &w->dtype) ||
         !tnb_dtype_exists(w->dtype))
@@ -209,7 +213,11 @@ read_weight(params *p, const json_t *o, weight *w, tnb_err *err)
     w->file = (uint32_t)file;
     TNB_TRY(tnb_shape_bytes(w->dtype, (int32_t)w->ndim, w->shape, &count, &bytes, err));
     const uint64_t size = p->files[file]->map.size;
-    if (bytes != w->bytes || w->offset > size || w->bytes > size - w->offset)
+    w->source_bytes = w->bytes;
+    const transform_result result = {w->dtype, w->ndim, w->shape, bytes};
+    if (how && bytes == w->bytes)
+        TNB_TRY(transform_read(how, &result, p->arena, &w->transform, &w->source_bytes, err));
+    if (bytes != w->bytes || w->offset > size || w->source_bytes > size - w->offset)
         return bad_metadata(err,
                             "a weight whose range is not that of its shape, or not in its file");
     return TNB_OK;
@@ -248,15 +256,57 @@ file_storage(params *p, weights_file *f, tnb_err *err)
     return st;
 }
 
-/* The file's pages are no longer needed. */
+/* Pages of a file that are no longer needed, from `start` up to where `bytes` end. */
 static void
-forget_pages(const weights_file *f, const weight *w)
+forget_pages(const weights_file *f, uint64_t start, uint64_t bytes)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE),
-                    at = (uintptr_t)f->map.data + w->offset, first = (at + page - 1) / page * page,
-                    last = (at + w->bytes) / page * page;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)f->map.data + start,
+                    first = (at + page - 1) / page * page, last = (at + bytes) / page * page;
     if (last > first)
         (void)madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
+/* Makes rows [first, first + n) of a transformed weight; the file's pages for them are then given back. */
+static void
+make_rows(const params *p, const weight *w, uint64_t first, uint64_t n, void *out)
+{
+    const weights_file *f = p->files[w->file];
+    uint64_t at, bytes;
+    transform_make(w->transform, (const char *)f->map.data + w->offset, first, n, out);
+    transform_source_range(w->transform, first, n, &at, &bytes);
+    forget_pages(f, w->offset + at, bytes);
+}
+
+/* Rows of which one step of making takes about a mebibyte. */
+static uint64_t
+rows_of_step(const weight *w)
+{
+    const uint64_t unit = transform_unit(w->transform);
+    const uint64_t units = ((uint64_t)1 << 20) / (transform_row_bytes(w->transform) * unit);
+    return (units ? units : 1) * unit;
+}
+
+/* A weight that no file has as it is needed, in memory. */
+static tnb_status
+transform_item(params *p, const weight *w, tnr_value *out, tnb_err *err)
+{
+    const uint64_t rows = transform_rows(w->transform), step = rows_of_step(w),
+                   bytes = transform_row_bytes(w->transform);
+    tnr_value v;
+    TNB_TRY(tnr_tensor_new(p->device, w->shape, w->ndim, w->dtype, &v, err));
+    char *memory = tnr_tensor_data(v.u.tensor), *buffer = memory ? memory : malloc(w->bytes);
+    tnb_status st = buffer ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory to transform it");
+    for (uint64_t at = 0; at < rows && st == TNB_OK; at += step)
+        make_rows(p, w, at, step < rows - at ? step : rows - at, buffer + at * bytes);
+    if (st == TNB_OK && !memory)
+        st = tnr_tensor_write(v.u.tensor, buffer, w->bytes, err);
+    if (!memory)
+        free(buffer);
+    if (st == TNB_OK)
+        *out = v;
+    else
+        tnr_release(&v);
+    return st;
 }
 
 static tnb_status
@@ -266,6 +316,11 @@ make_item(params *p, uint32_t i, tnr_value *out, tnb_err *err)
     weights_file *f = p->files[w->file];
     const char *at = (const char *)f->map.data + w->offset;
     const uint32_t alignment = p->device->driver->alignment;
+    if (w->transform) {
+        TNB_TRY(transform_item(p, w, out, err));
+        p->copied += w->bytes;
+        return TNB_OK;
+    }
     if (w->bytes && tnr_device_is_host(p->device) &&
         (uintptr_t)at % (alignment ? alignment : 1) == 0) {
         TNB_TRY(file_storage(p, f, err));
@@ -276,7 +331,7 @@ make_item(params *p, uint32_t i, tnr_value *out, tnb_err *err)
     }
     TNB_TRY(tnr_tensor_from(p->device, at, w->shape, w->ndim, w->dtype, out, err));
     p->copied += w->bytes;
-    forget_pages(f, w);
+    forget_pages(f, w->offset, w->bytes);
     return TNB_OK;
 }
 

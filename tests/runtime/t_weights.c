@@ -283,6 +283,85 @@ wrong_metadata_are_refused(void **state)
     tnr_session_close(s);
 }
 
+/* ---- transforms ---- */
+
+#define TRANSFORMED(transform)                                                                     \
+    "[{\"name\": \"first\", \"dtype\": \"uint8\", \"shape\": [4, 12], \"file\": 0, \"offset\": "   \
+    "64, "                                                                                         \
+    "\"bytes\": 48, \"transform\": {" transform                                                    \
+    "}}, {\"name\": \"second\", \"dtype\": \"float32\", \"shape\": [3], \"file\": 0, \"offset\": " \
+    "128, \"bytes\": 12}]"
+#define INTERLEAVED(rows, block, fields)                                                    \
+    TRANSFORMED("\"kind\": \"interleave_rows\", \"rows\": " rows ", \"block\": " block ", " \
+                "\"fields\": [" fields "]")
+
+static const char *
+write_numbers(const char *name)
+{
+    char bytes[FILE_BYTES] = "header";
+    for (int i = 0; i < 48; i++)
+        bytes[64 + i] = (char)i;
+    memcpy(bytes + SECOND, second, sizeof second);
+    return write_scratch(name, bytes, sizeof bytes);
+}
+
+static void
+rows_are_interleaved(void **state)
+{
+    (void)state;
+    char path[4400];
+    snprintf(path, sizeof path, "%s", write_numbers("w.bin"));
+    tnr_session *s =
+        open_session(compile("t.tno", path, INTERLEAVED("2", "6", "[2, 2], [4, 1]")), NULL);
+    tnr_value params, item;
+    OK(tnr_params_open(tnr_session_vm(s), NULL, &params, &err));
+    OK(tnr_tuple_item(params.u.tuple, 0, &item, &err));
+    const unsigned char *got = tnr_tensor_data(item.u.tensor);
+    for (int row = 0; row < 4; row++)
+        for (int k = 0; k < 12; k++) {
+            int p = row / 2, r = row % 2, b = k / 6, i = k % 6;
+            int at = (p * 2 + b) * 12 + (i < 2 ? r * 2 + i : 4 + (i - 2) * 2 + r);
+            assert_int_equal(got[at], row * 12 + k);
+        }
+    gives_sums(s);
+    tnr_release(&params);
+    tnr_session_close(s);
+}
+
+static void
+wrong_transforms_are_refused(void **state)
+{
+    (void)state;
+    static const char *const lists[] = {
+        INTERLEAVED("3", "6", "[2, 2], [4, 1]"),
+        INTERLEAVED("0", "6", "[2, 2], [4, 1]"),
+        INTERLEAVED("2", "7", "[2, 2], [5, 1]"),
+        INTERLEAVED("2", "6", "[2, 2], [4, 3]"),
+        INTERLEAVED("2", "6", "[2, 2], [3, 1]"),
+        INTERLEAVED("2", "6", "[2, 2], [5, 1]"),
+        INTERLEAVED("2", "6", "[9223372036854775807, 1], [9223372036854775807, 1]"),
+        INTERLEAVED("2", "6", ""),
+        INTERLEAVED("2", "6", "[2], [4]"),
+        INTERLEAVED("2", "6", "1, 2"),
+        TRANSFORMED("\"kind\": 5"),
+    };
+    char path[4400];
+    float out[3];
+    snprintf(path, sizeof path, "%s", write_numbers("w.bin"));
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        tnr_session *s = open_session(compile("t.tno", path, lists[i]), NULL);
+        tnb_err err;
+        tnb_status st = run(s, out, &err);
+        if (st != TNB_FORMAT && st != TNB_UNSUPPORTED)
+            fail_msg("%zu: %s", i, st == TNB_OK ? "taken" : err.message);
+        tnr_session_close(s);
+    }
+    tnr_session *s =
+        open_session(compile("t.tno", path, TRANSFORMED("\"kind\": \"squared\"")), NULL);
+    FAILS(run(s, out, &err), TNB_UNSUPPORTED, "'squared'");
+    tnr_session_close(s);
+}
+
 int
 main(void)
 {
@@ -292,6 +371,8 @@ main(void)
         cmocka_unit_test(files_are_found_where_they_are_now),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(wrong_metadata_are_refused),
+        cmocka_unit_test(rows_are_interleaved),
+        cmocka_unit_test(wrong_transforms_are_refused),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

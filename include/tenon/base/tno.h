@@ -14,6 +14,10 @@
  *              Of a model with weights in files of their own attrs has "params": {"files": [{"path", "bytes", "header", "hash"}],
  *              "list": [{"name", "dtype", "shape", "file", "offset", "bytes"}]}: the parameter packed_params is a tuple of these, in
  *              order; "hash" is of the file's first "header" bytes. attrs "model" describes a language model (docs/llm.md).
+ *              A weight may have a "transform": dtype, shape and bytes are then those of what the runtime makes of the file's bytes
+ *              from "offset" on, once:
+ *              {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]}: panels of R rows of blocks of B
+ *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row.
  *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
  *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
  *   fallback   per variant, optional: the code of kernels for the device that runs what the variant's own does not take.

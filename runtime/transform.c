@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights in another layout than that of their checkpoint. */
+#include "transform.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FIELDS = 16 };
+
+/* A part of a block: `bytes` of it from `start` on, in granules. */
+typedef struct field {
+    uint64_t start, bytes, granule;
+} field;
+
+struct transform {
+    uint64_t rows, unit, row_bytes; /* of the result */
+    uint64_t source_row;            /* bytes */
+    void (*make)(struct transform *t, const char *source, uint64_t first, uint64_t n, char *out);
+    /* interleave_rows */
+    uint64_t block, n_fields;
+    field fields[MAX_FIELDS];
+};
+
+static tnb_status
+bad(tnb_err *err, const char *what)
+{
+    return tnb_fail(err, TNB_FORMAT, "metadata: params: a transform %s", what);
+}
+
+static bool
+get_positive(const json_t *v, uint64_t *out)
+{
+    if (!json_is_integer(v) || json_integer_value(v) <= 0)
+        return false;
+    *out = (uint64_t)json_integer_value(v);
+    return true;
+}
+
+/* ---- interleave_rows ---- */
+
+/* Granules of `size` bytes from rows `stride` apart, one row after the other. */
+static inline char *
+gather(const char *from, uint64_t stride, uint64_t rows, uint64_t size, char *to)
+{
+    for (uint64_t r = 0; r < rows; r++, to += size)
+        memcpy(to, from + r * stride, size);
+    return to;
+}
+
+/* The same field of a block of each row of a panel. */
+static char *
+interleave_field(const transform *t, const field *f, const char *from, char *to)
+{
+    const uint64_t stride = t->source_row, rows = t->unit;
+    for (uint64_t g = 0; g < f->bytes; g += f->granule) {
+        switch (f->granule) { /* copies of constant size are single instructions */
+        case 1:
+            to = gather(from + g, stride, rows, 1, to);
+            break;
+        case 2:
+            to = gather(from + g, stride, rows, 2, to);
+            break;
+        case 4:
+            to = gather(from + g, stride, rows, 4, to);
+            break;
+        case 8:
+            to = gather(from + g, stride, rows, 8, to);
+            break;
+        default:
+            to = gather(from + g, stride, rows, f->granule, to);
+        }
+    }
+    return to;
+}
+
+static void
+interleave(transform *t, const char *source, uint64_t first, uint64_t n, char *out)
+{
+    for (uint64_t row = first; row < first + n; row += t->unit)
+        for (uint64_t at = 0; at < t->source_row; at += t->block)
+            for (uint64_t i = 0; i < t->n_fields; i++)
+                out = interleave_field(t, &t->fields[i],
+                                       source + row * t->source_row + at + t->fields[i].start, out);
+}
+
+/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]} */
+static tnb_status
+read_interleave(transform *t, const json_t *o, tnb_err *err)
+{
+    const json_t *fields = json_object_get(o, "fields");
+    uint64_t at = 0;
+    t->make = interleave;
+    t->source_row = t->row_bytes;
+    t->n_fields = json_array_size(fields);
+    if (!get_positive(json_object_get(o, "rows"), &t->unit) ||
+        !get_positive(json_object_get(o, "block"), &t->block) || !t->n_fields ||
+        t->n_fields > MAX_FIELDS)
+        return bad(err, "of rows without rows, block and fields");
+    if (t->rows % t->unit || t->row_bytes % t->block)
+        return bad(err, "whose panels or blocks do not divide the weight");
+    for (uint64_t i = 0; i < t->n_fields; i++) {
+        const json_t *f = json_array_get(fields, i);
+        field *g = &t->fields[i];
+        g->start = at;
+        if (!get_positive(json_array_get(f, 0), &g->bytes) ||
+            !get_positive(json_array_get(f, 1), &g->granule) || g->bytes % g->granule ||
+            g->bytes > t->block - at)
+            return bad(err, "with a field that is none");
+        at += g->bytes;
+    }
+    return at == t->block ? TNB_OK : bad(err, "whose fields are not the block");
+}
+
+/* ---- all kinds ---- */
+
+static const struct {
+    const char *name;
+    tnb_status (*read)(transform *t, const json_t *o, tnb_err *err);
+} kinds[] = {{"interleave_rows", read_interleave}};
+
+tnb_status
+transform_read(const json_t *o, const transform_result *result, tnb_arena *arena, transform **out,
+               uint64_t *source_bytes, tnb_err *err)
+{
+    const char *kind = json_string_value(json_object_get(o, "kind"));
+    transform *t = TNB_NEW(arena, transform);
+    if (tnb_arena_failed(arena))
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of weights");
+    t->rows = result->ndim > 1 ? (uint64_t)result->shape[0] : 1;
+    t->unit = 1;
+    t->row_bytes = t->rows ? result->bytes / t->rows : 0;
+    if (!t->row_bytes)
+        return bad(err, "of a weight without elements");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!kind || strcmp(kinds[i].name, kind) != 0)
+            continue;
+        TNB_TRY(kinds[i].read(t, o, err));
+        *source_bytes = t->rows * t->source_row;
+        *out = t;
+        return TNB_OK;
+    }
+    (void)tnb_fail(err, TNB_UNSUPPORTED, "weights are to be transformed by '%.32s'",
+                   kind ? kind : "");
+    tnb_hint(err, "this runtime does not know that: a newer Tenon made the artifact");
+    return TNB_UNSUPPORTED;
+}
+
+uint64_t
+transform_rows(const transform *t)
+{
+    return t->rows;
+}
+
+uint64_t
+transform_unit(const transform *t)
+{
+    return t->unit;
+}
+
+uint64_t
+transform_row_bytes(const transform *t)
+{
+    return t->row_bytes;
+}
+
+void
+transform_source_range(const transform *t, uint64_t first, uint64_t n, uint64_t *offset,
+                       uint64_t *bytes)
+{
+    *offset = first * t->source_row;
+    *bytes = n * t->source_row;
+}
+
+void
+transform_make(transform *t, const void *source, uint64_t first, uint64_t n, void *out)
+{
+    t->make(t, source, first, n, out);
+}
