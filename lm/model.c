@@ -150,7 +150,11 @@ fill(tnl_model *m, const tnl_model_options *o, tnb_err *err)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "the artifact does not say how many tokens the model knows");
     if (tnr_params_count(m->artifact)) {
-        const tnr_params_options p = {.size = sizeof p, .path = o->weights};
+        const tnr_params_options p = {.size = sizeof p,
+                                      .path = o->weights,
+                                      .no_cache = o->no_cache,
+                                      .progress = o->progress,
+                                      .user = o->user};
         TNB_TRY(tnr_params_open(m->vm, &p, &m->weights, err));
     }
     return make_cache(m, create, o, err);

@@ -18,6 +18,8 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/machine.c \
 	runtime/metadata.c \
 	runtime/params.c \
+	runtime/params_file.c \
+	runtime/params_private.h \
 	runtime/pick.c \
 	runtime/queue.c \
 	runtime/refusal.c \

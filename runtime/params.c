@@ -2,7 +2,7 @@
 /* The lazy tuple of an artifact's weights: what the metadata list, checked, and files mapped. An item is made under a lock when
  * it is first asked for; those that are made are read without it. */
 #include "config.h"
-#include "tenon/rt/params.h"
+#include "params_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,49 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#include "internal.h"
-#include "transform.h"
-#include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/json.h"
 
 enum { MAX_FILES = 4096 };
-
-/* A mapped file. */
-typedef struct weights_file {
-    tnr_object object;
-    char *path;
-    int fd;
-    tnb_mapping map;
-    struct timespec written;
-    tnr_value storage; /* over the whole file, where the device uses the host's memory */
-} weights_file;
-
-typedef struct weight {
-    const char *name;
-    tnb_dtype dtype;
-    uint32_t ndim;
-    int64_t shape[TNB_TNO_MAX_DIMS < 8 ? TNB_TNO_MAX_DIMS : 8];
-    uint32_t file;
-    uint64_t offset, bytes;
-    uint64_t source_bytes; /* in the file; `bytes` where nothing is transformed */
-    transform *transform;  /* NULL: none */
-} weight;
-enum { WEIGHT_DIMS = sizeof((weight *)0)->shape / sizeof(int64_t) };
-
-typedef struct params {
-    tnr_lazy lazy;
-    tnb_arena *arena;
-    tnr_device *device; /* counted */
-    pthread_mutex_t lock;
-    weights_file **files;
-    uint32_t n_files;
-    weight *list;
-    uint64_t mapped, copied;
-    tnr_tuple tuple; /* last: its items follow */
-} params;
 
 static params *
 params_of(const tnr_tuple *t)
@@ -86,24 +48,23 @@ release_file(void *owner)
     tnr_object_release(owner);
 }
 
-static tnb_status
-map_file(const char *path, weights_file **out, tnb_err *err)
+tnb_status
+params_map_fd(int fd, const char *path, weights_file **out, tnb_err *err)
 {
     struct stat st;
     weights_file *f = calloc(1, sizeof *f);
     if (!f || !(f->path = strdup(path))) {
         free(f);
+        close(fd);
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory to open it", path);
     }
     f->object = (tnr_object){.refs = 1, .destroy = destroy_file};
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    int e = errno;
+    f->fd = fd;
     tnb_status s = TNB_OK;
-    if (f->fd < 0 || fstat(f->fd, &st) != 0)
-        s = tnb_fail(err, e == ENOENT ? TNB_NOT_FOUND : TNB_IO, "%s cannot be opened: %s", path,
-                     strerror(e));
+    if (fstat(fd, &st) != 0)
+        s = tnb_fail(err, TNB_IO, "%s cannot be opened: %s", path, strerror(errno));
     if (s == TNB_OK)
-        s = tnb_map_fd(f->fd, path, 0, &f->map, err);
+        s = tnb_map_fd(fd, path, 0, &f->map, err);
     if (s != TNB_OK) {
         free_file(f);
         return s;
@@ -111,6 +72,16 @@ map_file(const char *path, weights_file **out, tnb_err *err)
     f->written = st.st_mtim;
     *out = f;
     return TNB_OK;
+}
+
+static tnb_status
+map_file(const char *path, weights_file **out, tnb_err *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return tnb_fail(err, errno == ENOENT ? TNB_NOT_FOUND : TNB_IO, "%s cannot be opened: %s",
+                        path, strerror(errno));
+    return params_map_fd(fd, path, out, err);
 }
 
 /* Where a file may be, best first. */
@@ -175,6 +146,7 @@ open_file(params *p, const tnr_artifact *a, const tnr_params_options *opt, const
         snprintf(found, sizeof found, "%016" PRIx64, tnb_hash_128(w->map.data, header).lo);
         same = strcmp(found, hash) == 0;
     }
+    w->hash = tnb_strdup(p->arena, hash);
     if (same)
         return TNB_OK;
     (void)tnb_fail(err, TNB_DIFFERS,
@@ -192,7 +164,6 @@ read_weight(params *p, const json_t *o, weight *w, tnb_err *err)
     const char *name = json_string_value(json_object_get(o, "name")),
                *dtype = json_string_value(json_object_get(o, "dtype"));
     const json_t *shape = json_object_get(o, "shape");
-    const json_t *how = json_object_get(o, "transform");
     uint64_t file, count, bytes;
     if (!name || !dtype || !tnb_dtype_parse(dtype, strlen(dtype), &w->dtype) ||
         !tnb_dtype_exists(w->dtype))
@@ -215,8 +186,9 @@ read_weight(params *p, const json_t *o, weight *w, tnb_err *err)
     const uint64_t size = p->files[file]->map.size;
     w->source_bytes = w->bytes;
     const transform_result result = {w->dtype, w->ndim, w->shape, bytes};
-    if (how && bytes == w->bytes)
-        TNB_TRY(transform_read(how, &result, p->arena, &w->transform, &w->source_bytes, err));
+    w->how = json_object_get(o, "transform");
+    if (w->how && bytes == w->bytes)
+        TNB_TRY(transform_read(w->how, &result, p->arena, &w->transform, &w->source_bytes, err));
     if (bytes != w->bytes || w->offset > size || w->source_bytes > size - w->offset)
         return bad_metadata(err,
                             "a weight whose range is not that of its shape, or not in its file");
@@ -232,7 +204,7 @@ read_list(params *p, const tnr_artifact *a, const tnr_params_options *opt, const
     size_t n = json_array_size(files);
     if (n == 0 || n > MAX_FILES)
         return bad_metadata(err, "no files, or too many");
-    p->files = TNB_NEW_N(p->arena, weights_file *, n);
+    p->files = TNB_NEW_N(p->arena, weights_file *, n + 1);
     for (size_t i = 0; i < n; i++)
         TNB_TRY(open_file(p, a, opt, json_array_get(files, i), n == 1, err));
     for (uint32_t i = 0; i < p->tuple.n; i++)
@@ -266,9 +238,8 @@ forget_pages(const weights_file *f, uint64_t start, uint64_t bytes)
         (void)madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
-/* Makes rows [first, first + n) of a transformed weight; the file's pages for them are then given back. */
-static void
-make_rows(const params *p, const weight *w, uint64_t first, uint64_t n, void *out)
+void
+params_make_rows(const params *p, const weight *w, uint64_t first, uint64_t n, void *out)
 {
     const weights_file *f = p->files[w->file];
     uint64_t at, bytes;
@@ -277,9 +248,8 @@ make_rows(const params *p, const weight *w, uint64_t first, uint64_t n, void *ou
     forget_pages(f, w->offset + at, bytes);
 }
 
-/* Rows of which one step of making takes about a mebibyte. */
-static uint64_t
-rows_of_step(const weight *w)
+uint64_t
+params_step(const weight *w)
 {
     const uint64_t unit = transform_unit(w->transform);
     const uint64_t units = ((uint64_t)1 << 20) / (transform_row_bytes(w->transform) * unit);
@@ -290,14 +260,14 @@ rows_of_step(const weight *w)
 static tnb_status
 transform_item(params *p, const weight *w, tnr_value *out, tnb_err *err)
 {
-    const uint64_t rows = transform_rows(w->transform), step = rows_of_step(w),
+    const uint64_t rows = transform_rows(w->transform), step = params_step(w),
                    bytes = transform_row_bytes(w->transform);
     tnr_value v;
     TNB_TRY(tnr_tensor_new(p->device, w->shape, w->ndim, w->dtype, &v, err));
     char *memory = tnr_tensor_data(v.u.tensor), *buffer = memory ? memory : malloc(w->bytes);
     tnb_status st = buffer ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory to transform it");
     for (uint64_t at = 0; at < rows && st == TNB_OK; at += step)
-        make_rows(p, w, at, step < rows - at ? step : rows - at, buffer + at * bytes);
+        params_make_rows(p, w, at, step < rows - at ? step : rows - at, buffer + at * bytes);
     if (st == TNB_OK && !memory)
         st = tnr_tensor_write(v.u.tensor, buffer, w->bytes, err);
     if (!memory)
@@ -352,11 +322,9 @@ item(tnr_tuple *t, uint32_t i, tnb_err *err)
     return st;
 }
 
-/* Whether the files are as they were. */
-static tnb_status
-check(tnr_tuple *t, tnb_err *err)
+tnb_status
+params_check_files(const params *p, tnb_err *err)
 {
-    params *p = params_of(t);
     struct stat st;
     for (uint32_t i = 0; i < p->n_files; i++) {
         const weights_file *f = p->files[i];
@@ -368,6 +336,13 @@ check(tnr_tuple *t, tnb_err *err)
         return TNB_IO;
     }
     return TNB_OK;
+}
+
+/* Whether the files are as they were. */
+static tnb_status
+check(tnr_tuple *t, tnb_err *err)
+{
+    return params_check_files(params_of(t), err);
 }
 
 static void
@@ -444,6 +419,8 @@ tnr_params_open(tnr_vm *vm, const tnr_params_options *opt, tnr_value *out, tnb_e
         tnb_json_parse(a->metadata, strlen(a->metadata), JSON_REJECT_DUPLICATES, &root, err);
     if (st == TNB_OK)
         st = read_list(p, a, &given, root, err);
+    if (st == TNB_OK)
+        st = params_use_file(p, vm->rt->opt.conf, &given, err);
     if (st == TNB_OK && tnb_arena_failed(arena))
         st = tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of weights");
     json_decref(root);

@@ -5,8 +5,28 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include "tenon/base/log.h"
 
 enum { USUAL_CONTEXT = 4096 };
+
+/* The bar while weights are transformed. */
+typedef struct bar {
+    bool quiet;
+    tnb_progress *drawn;
+    uint64_t done;
+} bar;
+
+static void
+show_progress(void *user, uint64_t done, uint64_t total)
+{
+    bar *b = user;
+    if (b->quiet)
+        return;
+    if (!b->drawn)
+        b->drawn = tnb_progress_start("weights (MiB)", total >> 20);
+    tnb_progress_step(b->drawn, (done >> 20) - (b->done >> 20), NULL);
+    b->done = done;
+}
 
 bool
 tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t room,
@@ -18,12 +38,17 @@ tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t 
     if (!tnt_int(a, "context", USUAL_CONTEXT, 1, INT32_MAX, &context) ||
         !tnt_program_open(s, a, path, &out->program))
         return false;
+    bar weights = {.quiet = tnt_has(a, "quiet")};
     const tnl_model_options o = {.size = sizeof o,
                                  .tokens = room ? room : (uint64_t)context,
                                  .tokenizer = tnt_value(a, "tokenizer", NULL),
-                                 .weights = tnt_value(a, "weights", NULL)};
+                                 .weights = tnt_value(a, "weights", NULL),
+                                 .no_cache = tnt_has(a, "no-cache"),
+                                 .progress = show_progress,
+                                 .user = &weights};
     double start = tnt_now();
     tnb_status st = tnl_model_open(out->program.vm, out->program.artifact, &o, &out->model, &err);
+    tnb_progress_end(weights.drawn);
     out->open_seconds = tnt_now() - start;
     if (st == TNB_OK)
         return true;

@@ -22,7 +22,8 @@
         TNT_MCPU("default: native"),                                                         \
         {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},           \
     {                                                                                        \
-        "no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"                         \
+        "no-cache", 0, TNT_FLAG, NULL,                                                       \
+            "do not use the caches of kernels and of transformed weights"                    \
     }
 #define TNT_SAMPLING_OPTIONS                                                             \
     {"temperature", 0, TNT_VALUE, "X", "0 takes the likeliest token (default: 0)"},      \

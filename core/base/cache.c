@@ -100,6 +100,21 @@ read_entry(tnb_arena *a, int fd, const char *key, size_t size, size_t *n)
     return memcmp(&is, &h, sizeof h) == 0 ? body : NULL;
 }
 
+/* -1: no, or no entry; *has_any says whether something lies there. */
+static int
+open_entry(int dir, const char *name, struct stat *st, bool *has_any)
+{
+    /* not to wait for the other end of a pipe */
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    *has_any = fd >= 0 || errno != ENOENT;
+    if (fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode) &&
+        (st->st_uid == geteuid() || st->st_uid == 0) && (st->st_mode & 022) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 const void *
 tnb_cache_get(tnb_arena *a, const tnb_cache *c, const char *key, size_t *n)
 {
@@ -109,19 +124,38 @@ tnb_cache_get(tnb_arena *a, const tnb_cache *c, const char *key, size_t *n)
     const char *name = name_of(a, c, key);
     const void *out = NULL;
     struct stat st;
-    /* not to wait for the other end of a pipe */
-    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        (st.st_uid == geteuid() || st.st_uid == 0) && (st.st_mode & 022) == 0)
+    bool has_any;
+    int fd = open_entry(dir, name, &st, &has_any);
+    if (fd >= 0)
         out = read_entry(a, fd, key, (size_t)st.st_size, n);
     if (out)
         (void)futimens(fd, NULL); /* used now */
-    else if (fd >= 0 || errno != ENOENT)
+    else if (has_any)
         (void)unlinkat(dir, name, 0); /* damaged, or no entry: a link, a pipe, another's */
     if (fd >= 0)
         close(fd);
     close(dir);
     return out;
+}
+
+int
+tnb_cache_open_file(tnb_arena *a, const tnb_cache *c, const char *key)
+{
+    /* when it was written is the caller's mark; when it was read is told by the other time */
+    static const struct timespec read_now[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
+    int dir = c->dir ? open_dir(c) : -1;
+    if (dir < 0)
+        return -1;
+    const char *name = name_of(a, c, key);
+    struct stat st;
+    bool has_any;
+    int fd = open_entry(dir, name, &st, &has_any);
+    if (fd >= 0)
+        (void)futimens(fd, read_now);
+    else if (has_any)
+        (void)unlinkat(dir, name, 0);
+    close(dir);
+    return fd;
 }
 
 /* ---- making room ---- */
@@ -133,14 +167,19 @@ typedef struct entry {
 } entry;
 
 static int
+compare_times(struct timespec x, struct timespec y)
+{
+    if (x.tv_sec != y.tv_sec)
+        return x.tv_sec < y.tv_sec ? -1 : 1;
+    return (x.tv_nsec > y.tv_nsec) - (x.tv_nsec < y.tv_nsec);
+}
+
+static int
 older(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
-    if (x->used.tv_sec != y->used.tv_sec)
-        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
-    if (x->used.tv_nsec != y->used.tv_nsec)
-        return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
-    return strcmp(x->name, y->name);
+    int order = compare_times(x->used, y->used);
+    return order ? order : strcmp(x->name, y->name);
 }
 
 /* Files of the folder that end so, the longest unused first; and their size in all. */
@@ -157,7 +196,8 @@ list(tnb_arena *a, const tnb_cache *c, int dir, const char *ending, entry **out,
         struct stat st;
         if (fstatat(dir, names[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
-        e[k++] = (entry){names[i], st.st_mtim, (uint64_t)st.st_size};
+        bool read = compare_times(st.st_atim, st.st_mtim) > 0;
+        e[k++] = (entry){names[i], read ? st.st_atim : st.st_mtim, (uint64_t)st.st_size};
         *total += (uint64_t)st.st_size;
     }
     qsort(e, k, sizeof *e, older);
@@ -218,6 +258,58 @@ tnb_cache_put(tnb_arena *a, const tnb_cache *c, const char *key, const void *p, 
     if (dir >= 0)
         close(dir);
     return st;
+}
+
+/* Room on the disk, where the file system can tell beforehand. */
+static bool
+reserve(int fd, uint64_t bytes)
+{
+    return fallocate(fd, 0, 0, (off_t)bytes) == 0 || errno == EOPNOTSUPP || errno == ENOSYS;
+}
+
+tnb_status
+tnb_cache_new_file(tnb_arena *a, const tnb_cache *c, const char *key, uint64_t bytes,
+                   tnb_cache_file *out, tnb_err *err)
+{
+    *out = (tnb_cache_file){.fd = -1, .dir = -1};
+    if (!c->dir)
+        return tnb_fail(err, TNB_IO, "there is no cache");
+    if (bytes > c->bytes / 4 * 3 || bytes > INT64_MAX)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "the cache '%s' has no room for %llu MiB (its limit is %llu MiB)", c->dir,
+                        (unsigned long long)(bytes >> 20), (unsigned long long)(c->bytes >> 20));
+    out->dir = open_dir(c);
+    out->fd =
+        out->dir >= 0 ? base_new_open(out->dir, name_of(a, c, key), 0600, &out->temporary) : -1;
+    if (out->fd >= 0 && fchmod(out->fd, 0600) == 0 && reserve(out->fd, bytes))
+        return TNB_OK;
+    tnb_status st = cannot_keep(c, err);
+    tnb_cache_abandon_file(out);
+    return st;
+}
+
+tnb_status
+tnb_cache_keep_file(tnb_arena *a, const tnb_cache *c, const char *key, tnb_cache_file *f,
+                    tnb_err *err)
+{
+    bool placed = base_new_place(f->dir, f->fd, f->temporary, name_of(a, c, key));
+    tnb_status st = placed ? TNB_OK : cannot_keep(c, err);
+    f->fd = -1;
+    if (placed)
+        evict(a, c, f->dir);
+    tnb_cache_abandon_file(f);
+    return st;
+}
+
+void
+tnb_cache_abandon_file(tnb_cache_file *f)
+{
+    if (f->fd >= 0)
+        base_new_drop(f->dir, f->fd, f->temporary);
+    free(f->temporary);
+    if (f->dir >= 0)
+        close(f->dir);
+    *f = (tnb_cache_file){.fd = -1, .dir = -1};
 }
 
 void

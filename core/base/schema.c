@@ -26,6 +26,8 @@ static const tnb_conf_key tenon_keys[] = {
         "order"),
     KEY("cache_dir", TNB_CONF_PATH, NULL, "cache folder; unset: $XDG_CACHE_HOME/tenon"),
     NUMBER("cache_size", "2048", 1, 1 << 24, "limit on the size of the caches, MiB"),
+    NUMBER("weights_cache_size", "65536", 1, 1 << 30,
+           "limit on the size of the cache of transformed weights, MiB"),
     NUMBER(
         "constant_limit", "32768", 1, 1 << 30,
         "limit on all constants that one compilation computes, MiB (ranges of files do not count)"),

@@ -3,9 +3,13 @@
  * there, or is changed meanwhile, and where the metadata are wrong. */
 #include "tests/base/scratch.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "tenon/base/conf.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
+#include "tenon/base/log.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/driver.h"
 #include "tenon/rt/params.h"
@@ -362,6 +366,200 @@ wrong_transforms_are_refused(void **state)
     tnr_session_close(s);
 }
 
+/* ---- parameter files ---- */
+
+/* A runtime whose cache lies in the test's folder, with a limit in MiB. */
+static tnr_runtime *
+with_cache(tnb_conf **own, const char *limit)
+{
+    char dir[4400], size[64];
+    const char *sets[] = {dir, size};
+    snprintf(dir, sizeof dir, "tenon.cache_dir=%s", in_scratch("cache"));
+    snprintf(size, sizeof size, "tenon.weights_cache_size=%s", limit);
+    const tnb_conf_options o = {.sets = sets, .n_sets = 2};
+    tnb_diags *diags = tnb_diags_new();
+    *own = tnb_conf_load(&o, diags);
+    assert_non_null(*own);
+    tnb_diags_free(diags);
+    tnr_runtime_options opt = {.plugins = plugins, .conf = *own, .threads = 1};
+    tnr_runtime *out = NULL;
+    OK(tnr_runtime_new(&opt, &out, &err));
+    return out;
+}
+
+/* The only parameter file of the cache; NULL: there is none. */
+static const char *
+parameter_file(void)
+{
+    static char path[4400];
+    const char *dir, **names;
+    uint32_t n = 0;
+    tnb_arena *a = tnb_arena_new();
+    OK(tnb_cache_dir(a, in_scratch("cache"), &dir, &err));
+    OK(tnb_list_dir(a, dir, ".safetensors", &names, &n, &err));
+    assert_true(n <= 1);
+    if (n)
+        snprintf(path, sizeof path, "%s/%s", dir, names[0]);
+    tnb_arena_free(a);
+    return n ? path : NULL;
+}
+
+static int warnings, steps;
+
+static void
+count_warning(void *user, tnb_log_level level, const char *line)
+{
+    (void)user;
+    warnings += level == TNB_LOG_WARN && strstr(line, "transformed in memory") != NULL;
+}
+
+static void
+count_step(void *user, uint64_t done, uint64_t total)
+{
+    (void)user;
+    assert_true(done <= total);
+    steps++;
+}
+
+/* Opens the weights of the artifact, and checks the first. Counts how many bytes are mapped. */
+static tnr_value
+open_checked(tnr_session *s, uint64_t want_mapped)
+{
+    const tnr_params_options opt = {.size = sizeof opt, .progress = count_step};
+    tnr_value params, item;
+    uint64_t mapped;
+    OK(tnr_params_open(tnr_session_vm(s), &opt, &params, &err));
+    OK(tnr_tuple_item(params.u.tuple, 0, &item, &err));
+    const unsigned char *got = tnr_tensor_data(item.u.tensor);
+    assert_int_equal(got[0] * 1000 + got[1], 1);     /* two bytes of row 0 */
+    assert_int_equal(got[2] * 1000 + got[3], 12013); /* of row 1 */
+    assert_int_equal(got[5], 14);                    /* then single bytes */
+    tnr_params_bytes(params, &mapped, NULL);
+    assert_int_equal(mapped, want_mapped);
+    return params;
+}
+
+#define GOOD_INTERLEAVED INTERLEAVED("2", "6", "[2, 2], [4, 1]")
+
+static void
+transformed_weights_are_kept_in_a_file(void **state)
+{
+    (void)state;
+    char path[4400], artifact[4400];
+    tnb_conf *own;
+    tnr_runtime *mine = with_cache(&own, "1");
+    tnr_session *s = NULL;
+    tnr_value params;
+    snprintf(path, sizeof path, "%s", write_numbers("w.bin"));
+    snprintf(artifact, sizeof artifact, "%s", compile("t.tno", path, GOOD_INTERLEAVED));
+    tnr_session_options opt = {.runtime = mine};
+    OK(tnr_session_open(artifact, &opt, &s, &err));
+    steps = 0;
+    params = open_checked(s, 48);
+    assert_int_equal(steps, 1);
+    tnr_release(&params);
+    params = open_checked(s, 48); /* made once */
+    assert_int_equal(steps, 1);
+    tnr_release(&params);
+    gives_sums(s);
+
+    /* what is not as it was written is made again: cut, longer, changed, another header, a link, others may write */
+    for (int what = 0; what < 6; what++) {
+        char file[4400];
+        snprintf(file, sizeof file, "%s", parameter_file());
+        struct stat st;
+        assert_int_equal(stat(file, &st), 0);
+        const struct timespec times[2] = {st.st_atim, st.st_mtim};
+        if (what == 0)
+            assert_int_equal(truncate(file, st.st_size - 1), 0);
+        if (what == 1)
+            assert_int_equal(truncate(file, st.st_size + 1), 0);
+        FILE *f = what == 2 || what == 3 ? fopen(file, "r+") : NULL;
+        if (f) {
+            (void)fseek(f, what == 2 ? (long)st.st_size - 10 : 20, SEEK_SET);
+            assert_int_equal(fputc('X', f), 'X');
+            assert_int_equal(fclose(f), 0);
+        }
+        if (what == 4) {
+            assert_int_equal(rename(file, in_scratch("elsewhere")), 0);
+            assert_int_equal(symlink(in_scratch("elsewhere"), file), 0);
+        } else if (what == 5) {
+            assert_int_equal(chmod(file, 0666), 0);
+        }
+        if (what != 2 && what != 4) /* the mark alone does not make it right */
+            assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+        steps = 0;
+        params = open_checked(s, 48);
+        if (steps != 1)
+            fail_msg("%d: not made again", what);
+        tnr_release(&params);
+        assert_int_equal(lstat(parameter_file(), &st), 0);
+        assert_true(S_ISREG(st.st_mode) && (st.st_mode & 0777) == 0600);
+    }
+
+    /* one that shrinks while it is mapped */
+    params = open_checked(s, 48);
+    tnr_session *uses = NULL;
+    OK(tnr_session_open(artifact, &opt, &uses, &err));
+    gives_sums(uses);
+    assert_int_equal(truncate(parameter_file(), 100), 0);
+    float out[3];
+    FAILS(run(uses, out, &err), TNB_IO, "was changed while it is in use");
+    tnr_session_close(uses);
+    tnr_release(&params);
+    params = open_checked(s, 48);
+    tnr_release(&params);
+
+    /* a checkpoint written anew is another one */
+    struct timespec later[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    assert_int_equal(utimensat(AT_FDCWD, path, later, 0), 0);
+    assert_int_equal(unlink(parameter_file()), 0);
+    steps = 0;
+    params = open_checked(s, 48);
+    assert_int_equal(steps, 1);
+    tnr_release(&params);
+    tnr_session_close(s);
+    tnr_runtime_free(mine);
+    tnb_conf_free(own);
+}
+
+static void
+without_a_cache_weights_are_transformed_in_memory(void **state)
+{
+    (void)state;
+    char path[4400], artifact[4400], folder[4400];
+    const char *dir;
+    tnb_conf *own;
+    tnr_runtime *mine = with_cache(&own, "1");
+    tnr_session *s = NULL;
+    tnb_arena *a = tnb_arena_new();
+    snprintf(path, sizeof path, "%s", write_numbers("w.bin"));
+    snprintf(artifact, sizeof artifact, "%s", compile("t.tno", path, GOOD_INTERLEAVED));
+    tnr_session_options opt = {.runtime = mine};
+    OK(tnr_session_open(artifact, &opt, &s, &err));
+    OK(tnb_cache_dir(a, in_scratch("cache"), &dir, &err));
+    snprintf(folder, sizeof folder, "%s", dir);
+    tnb_arena_free(a);
+    if (parameter_file())
+        assert_int_equal(unlink(parameter_file()), 0);
+    assert_int_equal(chmod(folder, 0777), 0); /* others may write: it is not used */
+    tnb_log_set_sink(count_warning, NULL);
+    warnings = steps = 0;
+    tnr_value params = open_checked(s, 0);
+    assert_int_equal(warnings, 1);
+    assert_int_equal(steps, 0);
+    tnr_release(&params);
+    tnb_log_set_sink(NULL, NULL);
+    assert_int_equal(chmod(folder, 0700), 0);
+    const tnr_params_options none = {.size = sizeof none, .no_cache = true};
+    OK(tnr_params_open(tnr_session_vm(s), &none, &params, &err));
+    assert_null(parameter_file());
+    tnr_release(&params);
+    tnr_session_close(s);
+    tnr_runtime_free(mine);
+    tnb_conf_free(own);
+}
+
 int
 main(void)
 {
@@ -373,6 +571,8 @@ main(void)
         cmocka_unit_test(wrong_metadata_are_refused),
         cmocka_unit_test(rows_are_interleaved),
         cmocka_unit_test(wrong_transforms_are_refused),
+        cmocka_unit_test(transformed_weights_are_kept_in_a_file),
+        cmocka_unit_test(without_a_cache_weights_are_transformed_in_memory),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

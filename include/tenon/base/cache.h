@@ -35,6 +35,31 @@ tnb_cache_put(tnb_arena *a, const tnb_cache *c, const char *key, const void *p, 
 TNB_EXPORT void
 tnb_cache_drop(tnb_arena *a, const tnb_cache *c, const char *key);
 
+/* Entries too large to be read whole: they are written piece by piece, and mapped. What they hold is not
+ * checked here, so that they need not be read; tnb_cache_get does not know them. */
+
+/* A descriptor to read the entry with, the caller's to close; -1: there is none. What is no regular file of this user's is
+ * removed. */
+TNB_EXPORT int
+tnb_cache_open_file(tnb_arena *a, const tnb_cache *c, const char *key);
+typedef struct tnb_cache_file {
+    int fd;  /* to write with; below 0: none is begun */
+    int dir; /* the cache's own, as what follows */
+    char *temporary;
+} tnb_cache_file;
+/* Begins one of `bytes` bytes. TNB_BOUNDS: the cache has no room for it under its limit; TNB_IO: no cache, it cannot be written
+ * into, or its disk is full. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_cache_new_file(tnb_arena *a, const tnb_cache *c, const char *key, uint64_t bytes,
+                   tnb_cache_file *out, tnb_err *err);
+/* Gives it its place, then makes room; it is ended in any case. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnb_cache_keep_file(tnb_arena *a, const tnb_cache *c, const char *key, tnb_cache_file *f,
+                    tnb_err *err);
+/* Removes it unfinished. Nothing where none is begun. */
+TNB_EXPORT void
+tnb_cache_abandon_file(tnb_cache_file *f);
+
 #ifdef __cplusplus
 }
 #endif

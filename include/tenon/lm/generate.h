@@ -31,6 +31,10 @@ typedef struct tnl_model_options {
         weights; /* where the weights' files are: tnr_params_options.path; NULL: where the artifact says. Borrowed */
     const char *
         tokenizer; /* a file or folder for tnl_tokenizer_open; NULL: the one that the artifact names. Borrowed */
+    /* As of tnr_params_options */
+    bool no_cache;
+    void (*progress)(void *user, uint64_t done, uint64_t total);
+    void *user;
 } tnl_model_options;
 
 /* What the artifact says of the model. */

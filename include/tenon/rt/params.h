@@ -10,6 +10,10 @@
  * The artifact's metadata say for each weight its file, range, dtype and shape (tenon/base/tno.h). The tuple is lazy: a
  * weight is mapped, or copied to the machine's device, when it is first used, once for all calls. Where the device
  * uses the host's memory and the file has the weight as kernels need it, aligned to 64 bytes, it is not copied.
+ *
+ * Weights that kernels need in another form than the checkpoint's ("transform" in the metadata) are made once, when they are first
+ * opened, into a parameter file in the cache ([tenon] cache_dir, weights_cache_size), and mapped from there. Making it takes a
+ * few mebibytes of memory. Without a cache each is made in memory on first use, and one warning says so.
  */
 #ifndef TENON_RT_PARAMS_H
 #define TENON_RT_PARAMS_H
@@ -25,6 +29,11 @@ typedef struct tnr_params_options {
     /* Where the files are now: the folder that has them, or, of an artifact with one such file, that file. NULL: where they
      * were when the model was compiled, else beside the artifact. Borrowed */
     const char *path;
+    bool
+        no_cache; /* neither use nor make a parameter file: transformed weights are made in memory, each by itself */
+    /* Called while a parameter file is made: bytes so far, of how many. NULL: not wanted */
+    void (*progress)(void *user, uint64_t done, uint64_t total);
+    void *user;
 } tnr_params_options;
 
 /* How many weights the artifact takes from files; 0: it has its weights itself. */
