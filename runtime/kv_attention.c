@@ -57,14 +57,17 @@ as_rows(const struct tnr_kv *kv, tnr_value v, const char *what, int64_t heads, i
 }
 
 static tnb_status
-rotate(struct tnr_kv *kv, tnr_value qkv, tnb_err *err)
+rotate(struct tnr_kv *kv, int64_t layer, tnr_value qkv, tnb_err *err)
 {
-    tnr_value args[7] = {qkv, kv->parts[KV_Q_POSITION], kv->q, kv->k, kv->v};
+    tnr_value args[8] = {qkv, kv->parts[KV_Q_POSITION], kv->q, kv->k, kv->v};
     uint32_t n = 5;
     if (kv->rope_factors.tag == TNR_TENSOR)
         args[n++] = kv->rope_factors;
     else
         args[n++] = tnr_int(kv->rope_mode == KV_ROPE_NORMAL);
+    if (kv->rope_rows)
+        args[n++] = tnr_int((kv->rope_rows == 4 && kv->kinds[layer] == KV_MHA_SLIDING ? 2 : 0) +
+                            kv->rope_long);
     return kv_call(kv, KV_ROTARY, args, n, err);
 }
 
@@ -118,7 +121,7 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
                     err));
     tnb_status st = as_rows(kv, out, "the output", kv->q_heads, kv->v_dim, &to, function, err);
     if (st == TNB_OK)
-        st = rotate(kv, rows, err);
+        st = rotate(kv, layer, rows, err);
     if (st == TNB_OK) {
         tnr_value args[4] = {kv->pages[layer], kv->k, kv->v, kv->parts[KV_PLACES]};
         st = kv_call(kv, KV_APPEND, args, 4, err);

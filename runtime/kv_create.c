@@ -8,6 +8,8 @@
  *     13  append   14 append for MLA   15 ragged prefill   16 prefill   17 decode   18, 19 the same with windows
  *     20, 21 with trees   22 prefill for MLA   23 merging   24 rotation   25 copy of a page   26 read   27 compaction
  *     28  optional, Tenon's own: a dtype, that of queries and of what the model computes with; without it, the cache's
+ *     29  optional, Tenon's own: a cache for so many tokens or more is one for long texts. Argument 11 is then a table, a row for short and
+ *         one for long texts, and two more for layers with a window where there are four; argument 24 takes the row's number behind it
  *
  * What is not used here (14, 15, 20 to 23, 27) may be anything: attention of a step is one kernel over the pages (kv_attention.c).
  */
@@ -214,6 +216,22 @@ take_kernels(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
     return take_kernel(kv, args, 26, KV_GET, false, err);
 }
 
+/* Which rows of the table of RoPE's frequencies hold: keys stay as they were rotated, so that it is the cache's size that tells, not the
+ * length that a text has grown to. */
+static tnb_status
+take_table(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
+{
+    int64_t from;
+    TNB_TRY(tnr_want_int(fn, args, 29, &from, err));
+    TNB_TRY(tnr_want(fn, args, 11, TNR_TENSOR, err));
+    const tnr_tensor *t = args[11].u.tensor;
+    if (t->dl.ndim != 2 || (t->dl.shape[0] != 2 && t->dl.shape[0] != 4))
+        return tnb_fail(err, TNB_SHAPE, "%s: argument 11 is no table of 2 or 4 rows", fn);
+    kv->rope_rows = t->dl.shape[0];
+    kv->rope_long = args[0].u.shape->dims[1] >= from;
+    return TNB_OK;
+}
+
 static tnb_status
 take_args(struct tnr_kv *kv, const tnr_value *args, int n, tnb_err *err)
 {
@@ -248,6 +266,8 @@ take_args(struct tnr_kv *kv, const tnr_value *args, int n, tnb_err *err)
         kv->rope_factors = args[11];
         tnr_retain(args[11]);
     }
+    if (n > 29)
+        TNB_TRY(take_table(kv, args, err));
     return take_kernels(kv, args, err);
 }
 

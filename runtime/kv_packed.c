@@ -360,7 +360,7 @@ const tnr_packed tnr_kv_builtins[] = {
      .base.name = "vm.builtin.paged_attention_kv_cache_create",
      .call = kv_create,
      .min_args = 28,
-     .max_args = 29},
+     .max_args = 30},
     ENTRY(STATE, clear, 1, 1),
     ENTRY(STATE, add_sequence, 2, 2),
     ENTRY(STATE, remove_sequence, 2, 2),

@@ -66,6 +66,8 @@ struct tnr_kv {
     tnb_dtype dtype, q_dtype;
     tnr_value kernels[KV_N_KERNELS]; /* closures, or null */
     tnr_value rope_factors;          /* tensor, or null */
+    int64_t rope_rows;               /* of a table; 0: upstream's factors */
+    bool rope_long;                  /* which rows of the table hold */
     tnr_value *pages;                /* per layer: [n_pages, 2, kv_heads, page_tokens, head_dim] */
     tnr_value scratch[4];            /* q, k, v, and sums of a step of step_tokens: storage */
     /* pages */

@@ -5,17 +5,78 @@
 #include <inttypes.h>
 #include <math.h>
 
+enum {
+    GEMMA = CHECKPOINT_GELU | CHECKPOINT_SCALED_EMBED,
+    GEMMA_2 = GEMMA | CHECKPOINT_POST_NORMS,
+    GEMMA_3 = GEMMA_2 | CHECKPOINT_QK_NORMS | CHECKPOINT_LOCAL_ROPE,
+};
+
+/* What transformers' configurations of Gemma have where the file says nothing: the text's part of a model that knows images lists only
+ * what differs. */
+#define GEMMA_DEFAULTS \
+    "\"head_dim\": 256, \"rms_norm_eps\": 1e-6, \"bos_token_id\": 2, \"eos_token_id\": 1"
+#define GEMMA_2_DEFAULTS                                                               \
+    GEMMA_DEFAULTS                                                                     \
+    ", \"hidden_size\": 2304, \"intermediate_size\": 9216, \"num_hidden_layers\": 26," \
+    " \"num_attention_heads\": 8, \"num_key_value_heads\": 4,"                         \
+    " \"query_pre_attn_scalar\": 256, \"sliding_window\": 4096"
+#define GEMMA_3_DEFAULTS                                                      \
+    "{" GEMMA_2_DEFAULTS ", \"vocab_size\": 262208, \"rope_theta\": 1000000," \
+    " \"rope_local_base_freq\": 10000, \"max_position_embeddings\": 131072, " \
+    "\"sliding_window_pattern\": 6}"
+#define QWEN_DEFAULTS                                                                       \
+    "\"rms_norm_eps\": 1e-6, \"max_position_embeddings\": 32768, \"sliding_window\": 4096," \
+    " \"use_sliding_window\": false, \"max_window_layers\": 28"
+
 /* GGUF has no name of its own for Mistral, and its Llama has rows of q and k so that RoPE turns neighbours. */
 static const checkpoint_architecture architectures[] = {
-    {"llama", "llama", 0, CHECKPOINT_INTERLEAVED, 0},
-    {NULL, "mistral", 0, 0, 0},
-    {"qwen2", "qwen2", 0, 0, 0},
-    {"qwen3", "qwen3", 0, 0, 0},
-    {"phi3", "phi3", 0, 0, 0},
-    {"gemma", "gemma", CHECKPOINT_GELU | CHECKPOINT_SCALED_EMBED, 0, CHECKPOINT_NORM_PLUS_ONE},
-    {"gpt2", "gpt2",
-     CHECKPOINT_LAYER_NORM | CHECKPOINT_GELU | CHECKPOINT_PLAIN_MLP | CHECKPOINT_POSITIONS, 0,
-     CHECKPOINT_TURNED},
+    {.gguf = "llama",
+     .huggingface = "llama",
+     .gguf_flags = CHECKPOINT_INTERLEAVED,
+     .defaults = "{\"rms_norm_eps\": 1e-6}"},
+    {.huggingface = "mistral",
+     .defaults = "{\"rms_norm_eps\": 1e-6, \"num_key_value_heads\": 8, \"sliding_window\": 4096,"
+                 " \"max_position_embeddings\": 131072}"},
+    {.gguf = "qwen2", .huggingface = "qwen2", .defaults = "{" QWEN_DEFAULTS "}"},
+    {.gguf = "qwen3",
+     .huggingface = "qwen3",
+     .flags = CHECKPOINT_QK_NORMS,
+     .defaults = "{" QWEN_DEFAULTS ", \"head_dim\": 128}"},
+    {.gguf = "phi3",
+     .huggingface = "phi3",
+     .defaults = "{\"max_position_embeddings\": 4096, \"original_max_position_embeddings\": 4096}"},
+    {.gguf = "gemma",
+     .huggingface = "gemma",
+     .flags = GEMMA,
+     .huggingface_flags = CHECKPOINT_NORM_PLUS_ONE,
+     .defaults = "{" GEMMA_DEFAULTS ", \"max_position_embeddings\": 8192}"},
+    {.gguf = "gemma2",
+     .huggingface = "gemma2",
+     .flags = GEMMA_2,
+     .huggingface_flags = CHECKPOINT_NORM_PLUS_ONE,
+     .defaults = "{" GEMMA_2_DEFAULTS ", \"vocab_size\": 256000, \"max_position_embeddings\": 8192,"
+                 " \"attn_logit_softcapping\": 50, \"final_logit_softcapping\": 30,"
+                 " \"sliding_window_pattern\": 2}",
+     .period = 2,
+     .window = 4096,
+     .score_cap = 50,
+     .logit_cap = 30,
+     .wide_layers = 46},
+    {.gguf = "gemma3",
+     .huggingface = "gemma3_text",
+     .flags = GEMMA_3,
+     .huggingface_flags = CHECKPOINT_NORM_PLUS_ONE,
+     .defaults = GEMMA_3_DEFAULTS,
+     .period = 6,
+     .wide_layers = 62},
+    {.huggingface = "gemma3",
+     .flags = GEMMA_3 | CHECKPOINT_TEXT_PART,
+     .huggingface_flags = CHECKPOINT_NORM_PLUS_ONE,
+     .defaults = GEMMA_3_DEFAULTS},
+    {.gguf = "gpt2",
+     .huggingface = "gpt2",
+     .flags = CHECKPOINT_LAYER_NORM | CHECKPOINT_GELU | CHECKPOINT_PLAIN_MLP | CHECKPOINT_POSITIONS,
+     .huggingface_flags = CHECKPOINT_TURNED},
 };
 enum { N_ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
@@ -42,6 +103,23 @@ checkpoint_find_architecture(checkpoint_model *m, const char *name, bool hugging
     tnb_diag_hint(tn_diags(m->ctx), "%s%s%sthere are %s", near ? "did you mean '" : "",
                   near ? near : "", near ? "'? " : "", list);
     return NULL;
+}
+
+bool
+checkpoint_is_sliding(const checkpoint_model *m, int64_t layer)
+{
+    return m->window && !(m->full && m->full[layer]);
+}
+
+void
+checkpoint_set_period(checkpoint_model *m, int64_t period)
+{
+    m->full = NULL;
+    if (period < 1 || !m->window || m->layers < 1 || m->layers > CHECKPOINT_LAYERS)
+        return;
+    m->full = TNB_NEW_N(tn_arena(m->ctx), bool, m->layers);
+    for (int64_t i = 0; i < m->layers; i++)
+        m->full[i] = (i + 1) % period == 0;
 }
 
 static bool
@@ -89,8 +167,19 @@ checkpoint_check_numbers(checkpoint_model *m)
                                "RoPE turns pairs, but %" PRId64 " elements of a head are to turn",
                                m->rotary_dim);
     if (!(m->epsilon >= 0 && m->epsilon < 1) || !(m->rope_theta > 0) || !isfinite(m->rope_theta) ||
-        !(m->rope_scale > 0) || !isfinite(m->rope_scale))
-        return checkpoint_fail(m, NULL, TNB_FORMAT,
-                               "the model's epsilon, RoPE base or a scale is no sensible number");
+        !(m->rope_scale > 0) || !isfinite(m->rope_scale) || !(m->score_scale >= 0) ||
+        !isfinite(m->score_scale) || !(m->score_cap >= 0) || !isfinite(m->score_cap) ||
+        !(m->logit_cap >= 0) || !isfinite(m->logit_cap))
+        return checkpoint_fail(
+            m, NULL, TNB_FORMAT,
+            "the model's epsilon, RoPE base, a scale or a limit is no sensible number");
+    bool sliding = false, full = false;
+    for (int64_t i = 0; i < m->layers && m->full; i++) {
+        sliding |= !m->full[i];
+        full |= m->full[i];
+    }
+    m->window = m->full && !sliding ? 0 : m->window;
+    m->full = m->window && full ? m->full : NULL;
+    m->score_scale = m->score_scale > 0 ? m->score_scale : 1 / sqrt((double)m->head_dim);
     return true;
 }

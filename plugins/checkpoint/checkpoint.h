@@ -44,6 +44,10 @@ enum {
     CHECKPOINT_INTERLEAVED = 32,   /* RoPE turns neighbours, not halves */
     CHECKPOINT_NORM_PLUS_ONE = 64, /* scales of norms are stored less one */
     CHECKPOINT_TURNED = 128,       /* matrices are [in, out] */
+    CHECKPOINT_POST_NORMS = 256,   /* norms behind attention and the feed-forward part, too */
+    CHECKPOINT_QK_NORMS = 512,     /* norms of the heads of q and k */
+    CHECKPOINT_LOCAL_ROPE = 1024,  /* layers with a window have a RoPE base of their own */
+    CHECKPOINT_TEXT_PART = 2048,   /* the model is a part of one that knows images */
 };
 
 typedef struct checkpoint_architecture {
@@ -51,6 +55,12 @@ typedef struct checkpoint_architecture {
     const char *huggingface; /* model_type; NULL: not there */
     uint32_t flags;          /* of both */
     uint32_t gguf_flags, huggingface_flags;
+    const char *defaults; /* keys that config.json may lack, as JSON; NULL: none */
+    /* what GGUF's metadata may lack: each so many-th layer has no window (0: all have it); the window; limits */
+    int64_t period, window;
+    double score_cap, logit_cap;
+    int64_t
+        wide_layers; /* a model of so many layers divides scores by sqrt(hidden / heads), others by sqrt(head_dim) */
 } checkpoint_architecture;
 
 typedef struct checkpoint_model {
@@ -61,13 +71,18 @@ typedef struct checkpoint_model {
     uint32_t flags;
     int64_t layers, hidden, heads, kv_heads, head_dim, intermediate, vocabulary, context;
     int64_t window;     /* of sliding attention; 0: none */
+    bool *full;         /* by layer: it has no window though others have; NULL: all have it */
     int64_t rotary_dim; /* leading elements of a head that RoPE turns */
     double epsilon, rope_theta, rope_scale;
-    const char *rope_scaling; /* JSON, upstream's keys; NULL: none */
+    double score_scale;          /* of products of q and k; 0: 1 / sqrt(head_dim) */
+    double score_cap, logit_cap; /* x becomes cap * tanh(x / cap); 0: none */
+    const char *rope_scaling;    /* JSON, upstream's keys; NULL: none */
     const float *
         rope_factors; /* that go with it, rotary_dim of them: of long texts, then of short ones; NULL */
     int64_t bos;      /* -1: none */
     TNB_VEC(int64_t) stop; /* ids that end a text */
+    const tn_node
+        *generation; /* Dict of how its makers draw tokens (generation_config.json's keys); NULL */
     const char *tokenizer_format, *tokenizer_path;
     TNB_VEC(checkpoint_file) files;
     TNB_VEC(checkpoint_tensor *) tensors;
@@ -85,6 +100,12 @@ checkpoint_fail(checkpoint_model *m, const char *tensor, tnb_status status, cons
  * those that there are. */
 const checkpoint_architecture *
 checkpoint_find_architecture(checkpoint_model *m, const char *name, bool huggingface);
+/* Whether the layer has the window that some have. */
+bool
+checkpoint_is_sliding(const checkpoint_model *m, int64_t layer);
+/* Says which layers have a window: all but each period-th; 0: all. */
+void
+checkpoint_set_period(checkpoint_model *m, int64_t period);
 /* Checks the numbers against one another and fills in those that follow from others. */
 bool
 checkpoint_check_numbers(checkpoint_model *m);

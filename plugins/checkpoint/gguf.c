@@ -65,6 +65,33 @@ text(const reading *r, const char *key)
     return tnb_gguf_text(tnb_gguf_find(r->g, key), 0, &s, &n) ? tn_strn(r->m->ctx, s, n) : NULL;
 }
 
+/* The file says which layers have a window, by a number or a list, or its architecture does. */
+static void
+read_window(reading *r)
+{
+    checkpoint_model *m = r->m;
+    const tnb_gguf_value *list = find(r, "attention.sliding_window_pattern");
+    m->window = number(r, "attention.sliding_window", m->architecture->window);
+    if (m->window >= m->context)
+        m->window = 0;
+    if (!m->window || m->layers < 1 || m->layers > CHECKPOINT_LAYERS)
+        return;
+    if (!list || !list->array) {
+        checkpoint_set_period(m, number(r, "attention.sliding_window_pattern",
+                                        m->architecture->period));
+        return;
+    }
+    m->full = TNB_NEW_N(tn_arena(m->ctx), bool, m->layers);
+    for (int64_t i = 0, is = 0; i < m->layers; i++) {
+        if (!tnb_gguf_int(list, (uint64_t)i, &is) && !r->failed) {
+            r->failed = true;
+            checkpoint_fail(m, NULL, TNB_FORMAT, "metadata '%s' does not say it for layer %" PRId64,
+                            list->key, i);
+        }
+        m->full[i] = !is;
+    }
+}
+
 static void
 read_numbers(reading *r)
 {
@@ -79,9 +106,12 @@ read_numbers(reading *r)
     m->intermediate = number(r, "feed_forward_length", -1);
     m->context = number(r, "context_length", -1);
     m->rotary_dim = number(r, "rope.dimension_count", 0);
-    m->window = number(r, "attention.sliding_window", 0);
-    if (m->window >= m->context)
-        m->window = 0;
+    read_window(r);
+    m->score_cap = real(r, "attn_logit_softcapping", m->architecture->score_cap);
+    m->logit_cap = real(r, "final_logit_softcapping", m->architecture->logit_cap);
+    m->score_scale = real(r, "attention.scale", 0);
+    if (!(m->score_scale > 0) && m->layers == m->architecture->wide_layers && m->heads > 0)
+        m->score_scale = 1 / sqrt((double)m->hidden / (double)m->heads);
     /* the table of embeddings may be padded beyond the tokenizer's texts */
     m->vocabulary = embed && embed->ndim == 2 ? embed->shape[0]
                     : tokens                  ? (int64_t)tokens->n
@@ -91,10 +121,6 @@ read_numbers(reading *r)
                                                        : "attention.layer_norm_rms_epsilon",
                       1e-5);
     m->rope_theta = real(r, "rope.freq_base", 10000);
-    if (real(r, "final_logit_softcapping", 0) > 0 && !r->failed) {
-        r->failed = true;
-        checkpoint_fail(m, NULL, TNB_UNSUPPORTED, "a soft limit of the logits is not supported");
-    }
     if (number(r, "attention.value_length", m->head_dim) != m->head_dim && !r->failed) {
         r->failed = true;
         checkpoint_fail(m, NULL, TNB_UNSUPPORTED,
@@ -176,6 +202,29 @@ read_scaling(reading *r)
     }
 }
 
+/* Layers with a window have a base of their own and no scaling. */
+static void
+read_local_rope(reading *r)
+{
+    checkpoint_model *m = r->m;
+    const double local = real(r, "rope.freq_base_swa", 10000);
+    if (m->rope_scaling && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(m, NULL, TNB_UNSUPPORTED,
+                        "RoPE scaling of another type than 'linear' is not supported beside layers "
+                        "with a base of their own");
+    }
+    if (r->failed)
+        return;
+    m->rope_scaling =
+        tn_strf(m->ctx,
+                "{\"full_attention\":{\"rope_type\":\"linear\",\"factor\":%s,\"rope_theta\":%s},"
+                "\"sliding_attention\":{\"rope_theta\":%s}}",
+                tnb_print_f64(1 / m->rope_scale).s, tnb_print_f64(m->rope_theta).s,
+                tnb_print_f64(local).s);
+    m->rope_scale = 1;
+}
+
 static void
 add_stop(checkpoint_model *m, const tnb_gguf *g, const char *key)
 {
@@ -241,6 +290,8 @@ read_model(reading *r)
         return false;
     read_numbers(r);
     read_scaling(r);
+    if (m->flags & CHECKPOINT_LOCAL_ROPE)
+        read_local_rope(r);
     if (r->failed)
         return false;
     read_tokens(r);

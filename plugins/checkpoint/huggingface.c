@@ -16,35 +16,39 @@
 /* A tensor's name without the suffix; '#' stands for the layer. */
 struct name {
     const char *own, *gguf;
+    uint32_t flags; /* that the architecture has; the first row that fits counts */
 };
 
 static const struct name names[] = {
-    {"embed_tokens", "token_embd"},
-    {"norm", "output_norm"},
-    {"lm_head", "output"},
-    {"layers.#.input_layernorm", "attn_norm"},
-    {"layers.#.self_attn.q_proj", "attn_q"},
-    {"layers.#.self_attn.k_proj", "attn_k"},
-    {"layers.#.self_attn.v_proj", "attn_v"},
-    {"layers.#.self_attn.qkv_proj", "attn_qkv"},
-    {"layers.#.self_attn.q_norm", "attn_q_norm"},
-    {"layers.#.self_attn.k_norm", "attn_k_norm"},
-    {"layers.#.self_attn.o_proj", "attn_output"},
-    {"layers.#.post_attention_layernorm", "ffn_norm"},
-    {"layers.#.mlp.gate_proj", "ffn_gate"},
-    {"layers.#.mlp.up_proj", "ffn_up"},
-    {"layers.#.mlp.gate_up_proj", "ffn_up"},
-    {"layers.#.mlp.down_proj", "ffn_down"},
+    {"embed_tokens", "token_embd", 0},
+    {"norm", "output_norm", 0},
+    {"lm_head", "output", 0},
+    {"layers.#.input_layernorm", "attn_norm", 0},
+    {"layers.#.self_attn.q_proj", "attn_q", 0},
+    {"layers.#.self_attn.k_proj", "attn_k", 0},
+    {"layers.#.self_attn.v_proj", "attn_v", 0},
+    {"layers.#.self_attn.qkv_proj", "attn_qkv", 0},
+    {"layers.#.self_attn.q_norm", "attn_q_norm", 0},
+    {"layers.#.self_attn.k_norm", "attn_k_norm", 0},
+    {"layers.#.self_attn.o_proj", "attn_output", 0},
+    {"layers.#.post_attention_layernorm", "post_attention_norm", CHECKPOINT_POST_NORMS},
+    {"layers.#.pre_feedforward_layernorm", "ffn_norm", CHECKPOINT_POST_NORMS},
+    {"layers.#.post_feedforward_layernorm", "post_ffw_norm", CHECKPOINT_POST_NORMS},
+    {"layers.#.post_attention_layernorm", "ffn_norm", 0},
+    {"layers.#.mlp.gate_proj", "ffn_gate", 0},
+    {"layers.#.mlp.up_proj", "ffn_up", 0},
+    {"layers.#.mlp.gate_up_proj", "ffn_up", 0},
+    {"layers.#.mlp.down_proj", "ffn_down", 0},
     /* GPT-2's, whose matrices are turned */
-    {"wte", "token_embd"},
-    {"wpe", "position_embd"},
-    {"ln_f", "output_norm"},
-    {"h.#.ln_1", "attn_norm"},
-    {"h.#.attn.c_attn", "attn_qkv"},
-    {"h.#.attn.c_proj", "attn_output"},
-    {"h.#.ln_2", "ffn_norm"},
-    {"h.#.mlp.c_fc", "ffn_up"},
-    {"h.#.mlp.c_proj", "ffn_down"},
+    {"wte", "token_embd", 0},
+    {"wpe", "position_embd", 0},
+    {"ln_f", "output_norm", 0},
+    {"h.#.ln_1", "attn_norm", 0},
+    {"h.#.attn.c_attn", "attn_qkv", 0},
+    {"h.#.attn.c_proj", "attn_output", 0},
+    {"h.#.ln_2", "ffn_norm", 0},
+    {"h.#.mlp.c_fc", "ffn_up", 0},
+    {"h.#.mlp.c_proj", "ffn_down", 0},
 };
 
 /* Whether `name` is the pattern and a suffix behind a point; *layer stays where the pattern has none. */
@@ -69,18 +73,27 @@ matches(const char *pattern, const char *name, int64_t *layer, const char **suff
     return *name == '.' && (strcmp(*suffix, "weight") == 0 || strcmp(*suffix, "bias") == 0);
 }
 
+static const char *
+skip_prefix(const char *name, const char *prefix)
+{
+    const size_t n = strlen(prefix);
+    return strncmp(name, prefix, n) == 0 ? name + n : name;
+}
+
 /* GGUF's name of a tensor; NULL: it is none that models here use. */
 static const char *
-gguf_name(tn_ctx *ctx, const char *name)
+gguf_name(tn_ctx *ctx, const char *name, uint32_t flags)
 {
-    static const char *const prefixes[] = {"model.", "transformer."};
     const char *suffix;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            name += strlen(prefixes[i]);
+    name = skip_prefix(name, "transformer.");
+    if (flags &
+        CHECKPOINT_TEXT_PART) /* language_model.model. before transformers 4.52, model.language_model. since */
+        name = skip_prefix(skip_prefix(name, "model.language_model."), "language_model.");
+    name = skip_prefix(name, "model.");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         int64_t layer = -1;
-        if (!matches(names[i].own, name, &layer, &suffix))
+        if ((flags & names[i].flags) != names[i].flags ||
+            !matches(names[i].own, name, &layer, &suffix))
             continue;
         return layer < 0 ? tn_strf(ctx, "%s.%s", names[i].gguf, suffix)
                          : tn_strf(ctx, "blk.%" PRId64 ".%s.%s", layer, names[i].gguf, suffix);
@@ -96,6 +109,15 @@ is_table(const char *name)
            tnb_ends_with(name, "rotary_emb.inv_freq");
 }
 
+/* Of the part of a model that knows images. */
+static bool
+is_of_images(const char *name)
+{
+    name = skip_prefix(name, "model.");
+    return strncmp(name, "vision_tower.", 13) == 0 ||
+           strncmp(name, "multi_modal_projector.", 22) == 0;
+}
+
 static bool
 add_tensors(checkpoint_model *m, const tnb_safetensors *s)
 {
@@ -106,8 +128,8 @@ add_tensors(checkpoint_model *m, const tnb_safetensors *s)
         TNB_PUSH(tn_arena(m->ctx), m->files, f);
     }
     for (uint32_t i = 0; (t = tnb_safetensors_at(s, i)); i++) {
-        const char *name = gguf_name(m->ctx, t->name);
-        if (is_table(t->name))
+        const char *name = gguf_name(m->ctx, t->name, m->flags);
+        if (is_table(t->name) || (m->flags & CHECKPOINT_TEXT_PART && is_of_images(t->name)))
             continue;
         if (!name || t->ndim > CHECKPOINT_DIMS)
             return checkpoint_unknown(m, t->name);
@@ -133,17 +155,21 @@ add_tensors(checkpoint_model *m, const tnb_safetensors *s)
 
 typedef struct reading {
     checkpoint_model *m;
-    const json_t *config;
+    const json_t *config, *whole; /* of the text's part, of the file */
+    json_t *defaults;             /* of the architecture */
     bool failed;
 } reading;
 
-/* The first of two keys that is there and not null; `other` may be NULL. */
+/* The first of two keys that is there and not null, else what the architecture has; `other` may be NULL. A null is an answer, too. */
 static const json_t *
 find(const reading *r, const char *key, const char *other)
 {
-    const json_t *v = json_object_get(r->config, key);
-    if ((!v || json_is_null(v)) && other)
-        v = json_object_get(r->config, other);
+    const json_t *v = json_object_get(r->config, key),
+                 *w = other ? json_object_get(r->config, other) : NULL;
+    if (w && (!v || json_is_null(v)))
+        v = w;
+    if (!v)
+        v = json_object_get(r->defaults, key);
     return v && !json_is_null(v) ? v : NULL;
 }
 
@@ -208,65 +234,139 @@ read_factors(reading *r, const json_t *scaling)
     r->m->rope_factors = all;
 }
 
-/* RoPE's scaling, in upstream's form, which is that of config.json with what is implied written down. */
+/* The number that yarn multiplies cosines and sines by. */
+static double
+yarn_amplitude(const json_t *s)
+{
+    const double factor = json_number_value(json_object_get(s, "factor")),
+                 m = json_number_value(json_object_get(s, "mscale")),
+                 all = json_number_value(json_object_get(s, "mscale_all_dim"));
+    const double step = factor > 1 ? 0.1 * log(factor) : 0;
+    return m != 0 && all != 0 ? (m * step + 1) / (all * step + 1) : step + 1;
+}
+
+/* Sets numbers that longrope takes from the whole configuration. */
+static void
+read_longrope(reading *r, json_t *s)
+{
+    const double context = (double)r->m->context;
+    double original =
+        real(r, "original_max_position_embeddings", NULL,
+             json_number_value(json_object_get(s, "original_max_position_embeddings")));
+    double factor =
+        original > 0 ? context / original : json_number_value(json_object_get(s, "factor"));
+    original = original > 0 ? original : context;
+    json_object_set_new(s, "rope_type", json_string("longrope"));
+    json_object_set_new(s, "original_max_position_embeddings", json_integer((json_int_t)original));
+    json_object_set_new(s, "max_position_embeddings", json_integer(r->m->context));
+    if (!json_object_get(s, "attention_factor"))
+        json_object_set_new(s, "attention_factor",
+                            json_real(factor > 1 && original > 1
+                                          ? sqrt(1 + log(factor) / log(original))
+                                          : 1));
+    read_factors(r, s);
+    json_object_del(s, "long_factor");
+    json_object_del(s, "short_factor");
+}
+
+/* One scaling in upstream's form, which is that of config.json with what is implied written down; NULL: none. The caller's. */
+static json_t *
+one_scaling(reading *r, const json_t *given)
+{
+    static const char *const known[] = {"linear", "llama3", "yarn", "longrope", "su"};
+    const char *kind = json_string_value(json_object_get(given, "rope_type"));
+    kind = kind ? kind : json_string_value(json_object_get(given, "type"));
+    if (!kind || strcmp(kind, "default") == 0)
+        return NULL;
+    size_t k = 0;
+    while (k < sizeof known / sizeof *known && strcmp(known[k], kind) != 0)
+        k++;
+    if (k == sizeof known / sizeof *known) {
+        unsupported(r, tn_strf(r->m->ctx, "rope_scaling of type '%.32s'", kind));
+        return NULL;
+    }
+    json_t *s = json_deep_copy(given);
+    const char *key;
+    json_t *v;
+    void *next;
+    json_object_foreach_safe(s, next, key, v) if (json_is_null(v)) json_object_del(s, key);
+    json_object_set_new(s, "rope_type", json_string(kind));
+    if (k >= 3) {
+        read_longrope(r, s);
+        return s;
+    }
+    if (!(json_number_value(json_object_get(s, "factor")) > 0))
+        unsupported(r, "rope_scaling without a positive factor");
+    if (k && !json_object_get(s, "original_max_position_embeddings"))
+        json_object_set_new(s, "original_max_position_embeddings", json_integer(r->m->context));
+    if (k == 2 && !json_object_get(s, "attention_factor"))
+        json_object_set_new(s, "attention_factor", json_real(yarn_amplitude(s)));
+    return s;
+}
+
+/* Scalings of layers without and with a window. */
+static json_t *
+scaling_of_kinds(reading *r, json_t *full, const json_t *local)
+{
+    static const char key[] = "rope_theta";
+    json_t *sliding = json_is_object(local) ? one_scaling(r, local) : NULL, *both = json_object();
+    double theta = json_number_value(json_object_get(local, key));
+    theta = theta > 0 ? theta : real(r, "rope_local_base_freq", NULL, r->m->rope_theta);
+    full = full ? full : json_object();
+    sliding = sliding ? sliding : json_object();
+    json_object_set_new(full, key, json_real(r->m->rope_theta));
+    json_object_set_new(sliding, key, json_real(theta));
+    json_object_set_new(both, "full_attention", full);
+    json_object_set_new(both, "sliding_attention", sliding);
+    return both;
+}
+
 static void
 read_scaling(reading *r)
 {
     checkpoint_model *m = r->m;
-    const json_t *given = find(r, "rope_scaling", "rope_parameters");
-    if (!json_is_object(given))
-        return;
+    const json_t *given = find(r, "rope_scaling", "rope_parameters"), *local = NULL;
+    const bool kinds = json_is_object(json_object_get(given, "full_attention"));
+    if (kinds) {
+        local = json_object_get(given, "sliding_attention");
+        given = json_object_get(given, "full_attention");
+    }
     if (json_is_number(json_object_get(given, "rope_theta")))
         m->rope_theta = json_number_value(json_object_get(given, "rope_theta"));
-    const char *kind = json_string_value(json_object_get(given, "rope_type"));
-    kind = kind ? kind : json_string_value(json_object_get(given, "type"));
-    if (!kind || strcmp(kind, "default") == 0)
-        return;
-    json_t *s = json_deep_copy(given);
-    double factor = json_number_value(json_object_get(given, "factor"));
-    json_object_set_new(s, "rope_type", json_string(kind));
-    if (!json_object_get(s, "original_max_position_embeddings"))
-        json_object_set_new(s, "original_max_position_embeddings",
-                            json_integer(
-                                number(r, "original_max_position_embeddings", NULL, m->context)));
-    json_object_set_new(s, "max_position_embeddings", json_integer(m->context));
-    if (strcmp(kind, "longrope") == 0 || strcmp(kind, "su") == 0) {
-        json_object_set_new(s, "rope_type", json_string("longrope"));
-        read_factors(r, given);
-        json_object_del(s, "long_factor");
-        json_object_del(s, "short_factor");
-    } else if (strcmp(kind, "yarn") == 0 && factor > 1 && !json_object_get(s, "attention_factor")) {
-        json_object_set_new(s, "attention_factor", json_real(0.1 * log(factor) + 1));
-    } else if (strcmp(kind, "yarn") != 0 && strcmp(kind, "linear") != 0 &&
-               strcmp(kind, "llama3") != 0) {
-        unsupported(r, "this kind of rope_scaling");
-    }
+    json_t *s = json_is_object(given) ? one_scaling(r, given) : NULL;
+    if (kinds || m->flags & CHECKPOINT_LOCAL_ROPE)
+        s = scaling_of_kinds(r, s, local);
     char *text = s ? json_dumps(s, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
     m->rope_scaling = text ? tn_str(m->ctx, text) : NULL;
     free(text);
     json_decref(s);
 }
 
-/* Windows of all layers, or of none. Layers say what they have, or, in Qwen's older form, those from max_window_layers on have one. */
+/* Layers say whether they have a window; else each so many-th has none (Gemma), or those before max_window_layers (Qwen). */
 static void
 read_window(reading *r)
 {
+    checkpoint_model *m = r->m;
     const json_t *kinds = find(r, "layer_types", NULL);
-    const char *kind = json_string_value(json_array_get(kinds, 0));
     const bool qwen = find(r, "use_sliding_window", NULL) != NULL;
-    int64_t first = 0; /* layer that has one */
-    r->m->window = number(r, "sliding_window", NULL, 0);
-    if (qwen && !kinds)
-        first = number(r, "max_window_layers", NULL, 28);
-    if ((qwen && !is_true(r, "use_sliding_window", false)) ||
-        (kind && strcmp(kind, "sliding_attention") != 0) || first >= r->m->layers ||
-        r->m->window >= r->m->context)
-        r->m->window = 0;
-    bool mixed = first > 0 && r->m->window;
-    for (size_t i = 1; i < json_array_size(kinds); i++)
-        mixed |= !json_equal(json_array_get(kinds, i), json_array_get(kinds, 0));
-    if (mixed)
-        unsupported(r, "sliding windows in some layers only");
+    m->window = number(r, "sliding_window", NULL, 0);
+    if (m->layers < 1 || m->layers > CHECKPOINT_LAYERS)
+        return; /* found later */
+    if ((qwen && !is_true(r, "use_sliding_window", false)) || m->window >= m->context)
+        m->window = 0;
+    checkpoint_set_period(m, number(r, "sliding_window_pattern", "_sliding_window_pattern", 0));
+    if (!m->window || (!kinds && !qwen))
+        return;
+    m->full = TNB_NEW_N(tn_arena(m->ctx), bool, m->layers);
+    if (kinds && json_array_size(kinds) != (size_t)m->layers)
+        unsupported(r, "a list 'layer_types' of another length than 'num_hidden_layers'");
+    const int64_t first = kinds ? 0 : number(r, "max_window_layers", NULL, 28);
+    for (int64_t i = 0; i < m->layers && !r->failed; i++) {
+        const char *kind = json_string_value(json_array_get(kinds, (size_t)i));
+        m->full[i] = kinds ? kind && strcmp(kind, "full_attention") == 0 : i < first;
+        if (kinds && !m->full[i] && (!kind || strcmp(kind, "sliding_attention") != 0))
+            unsupported(r, tn_strf(m->ctx, "a layer of the type '%.32s'", kind ? kind : "?"));
+    }
 }
 
 static void
@@ -278,6 +378,7 @@ read_activation(reading *r)
         return;
     r->m->flags &= ~(uint32_t)CHECKPOINT_GELU;
     if (strcmp(name, "gelu_new") == 0 || strcmp(name, "gelu_pytorch_tanh") == 0 ||
+        /* Gemma's older files say gelu and mean this */
         (strcmp(name, "gelu") == 0 && r->m->flags & CHECKPOINT_SCALED_EMBED))
         r->m->flags |= CHECKPOINT_GELU;
     else if (strcmp(name, "silu") != 0 && strcmp(name, "swish") != 0)
@@ -300,11 +401,18 @@ read_numbers(reading *r)
     m->context = number(r, "max_position_embeddings", "n_positions", 2048);
     m->epsilon = real(r, "rms_norm_eps", "layer_norm_epsilon", 1e-5);
     m->rope_theta = real(r, "rope_theta", NULL, 10000);
-    if (real(r, "attn_logit_softcapping", "final_logit_softcapping", 0) > 0)
-        unsupported(r, "a soft limit of attention's scores or of logits");
-    if (find(r, "query_pre_attn_scalar", NULL))
-        unsupported(r, "another scale of attention");
+    m->score_cap = real(r, "attn_logit_softcapping", NULL, 0);
+    m->logit_cap = real(r, "final_logit_softcapping", NULL, 0);
+    const double scalar = real(r, "query_pre_attn_scalar", NULL, 0);
+    if (scalar < 0 || (find(r, "query_pre_attn_scalar", NULL) && !(scalar > 0)))
+        unsupported(r, "a query_pre_attn_scalar that is not positive");
+    m->score_scale = scalar > 0 ? 1 / sqrt(scalar) : 0;
+    if (is_true(r, "use_bidirectional_attention", false))
+        unsupported(r, "attention that sees what follows");
+    const json_t *rope = find(r, "rope_parameters", NULL);
     double part = real(r, "partial_rotary_factor", NULL, 1);
+    if (json_is_number(json_object_get(rope, "partial_rotary_factor")))
+        part = json_number_value(json_object_get(rope, "partial_rotary_factor"));
     int64_t dim = m->head_dim ? m->head_dim : m->heads ? m->hidden / m->heads : 0;
     m->rotary_dim = part > 0 && part < 1 ? (int64_t)((double)dim * part) : dim;
     read_window(r);
@@ -350,25 +458,58 @@ load(checkpoint_model *m, const char *folder, const char *name, bool needed)
     return out;
 }
 
+/* generation_config.json: more ids that end a text, and how tokens are drawn, where they are. Its other keys are not of use here. */
+static void
+read_generation(checkpoint_model *m, const char *folder)
+{
+    static const char *const keys[] = {"temperature", "top_k", "top_p", "min_p",
+                                       "repetition_penalty"};
+    json_t *c = load(m, folder, "generation_config.json", false);
+    add_stops(m, json_object_get(c, "eos_token_id"));
+    tn_ctx *ctx = m->ctx;
+    const bool draws = json_is_true(json_object_get(c, "do_sample"));
+    const tn_node *d = NULL;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *v = json_object_get(c, keys[i]);
+        double x = json_number_value(v);
+        if (i == 0 && draws && !json_is_number(v))
+            x = 1; /* transformers' own */
+        else if (!json_is_number(v))
+            continue;
+        if ((draws || i == 4) && x >= 0 && isfinite(x))
+            d = tn_dict_set(ctx, d ? d : tn_dictv(ctx, NULL), keys[i],
+                            tn_float_imm_of(ctx, TNB_F64, x));
+    }
+    m->generation = d;
+    json_decref(c);
+}
+
 static bool
 read_config(reading *r, const char *folder)
 {
     checkpoint_model *m = r->m;
+    r->config = r->whole;
     const char *kind = json_string_value(json_object_get(r->config, "model_type"));
     if (!kind)
         return checkpoint_fail(m, NULL, TNB_FORMAT, "config.json has no 'model_type'");
     m->architecture = checkpoint_find_architecture(m, kind, true);
     if (!m->architecture)
         return false;
+    if (m->flags & CHECKPOINT_TEXT_PART) {
+        r->config = json_object_get(r->whole, "text_config");
+        if (!json_is_object(r->config))
+            return checkpoint_fail(m, NULL, TNB_FORMAT, "config.json has no 'text_config'");
+    }
+    const char *defaults = m->architecture->defaults;
+    r->defaults = defaults ? json_loads(defaults, 0, NULL) : NULL;
     read_numbers(r);
     if (r->failed)
         return false;
     m->bos = number(r, "bos_token_id", NULL, 0);
     m->bos = find(r, "bos_token_id", NULL) && m->bos < m->vocabulary ? m->bos : -1;
     add_stops(m, find(r, "eos_token_id", NULL));
-    json_t *generation = load(m, folder, "generation_config.json", false);
-    add_stops(m, json_object_get(generation, "eos_token_id"));
-    json_decref(generation);
+    add_stops(m, json_object_get(r->whole, "eos_token_id"));
+    read_generation(m, folder);
     m->tokenizer_format = "huggingface";
     m->tokenizer_path = checkpoint_absolute(m->ctx, folder);
     return !r->failed;
@@ -390,9 +531,10 @@ checkpoint_import_huggingface(void *self, tn_ctx *ctx, const char *path,
     json_t *config = load(&m, folder, "config.json", true);
     if (!config)
         return TNB_INVALID;
-    reading r = {.m = &m, .config = config};
+    reading r = {.m = &m, .whole = config};
     tnb_status st = read_config(&r, folder) ? TNB_OK : TNB_INVALID;
     json_decref(config);
+    json_decref(r.defaults);
     if (st == TNB_OK && (st = tnb_safetensors_open(folder, &s, &err)) != TNB_OK) {
         tnb_report(tn_diags(ctx), TNB_ERROR, st, (tnb_place){0}, "%s", err.message);
         if (err.hint[0])

@@ -51,6 +51,16 @@ scaled(checkpoint_function *f, const tn_expr *x, double by)
                 "scaled");
 }
 
+/* cap * tanh(x / cap); a cap of 0 limits nothing. */
+static const tn_expr *
+limited(checkpoint_function *f, const tn_expr *x, double cap)
+{
+    if (!(cap > 0))
+        return x;
+    x = scaled(f, x, 1 / cap);
+    return scaled(f, emit(f, tn_call_opv(f->ctx, "tanh", NULL, x, NULL), "tanh"), cap);
+}
+
 /* ---- weights ---- */
 
 static const tn_expr *
@@ -184,9 +194,8 @@ attention(checkpoint_function *f, const tn_expr *x, int64_t layer)
     tn_ctx *ctx = f->ctx;
     const tn_expr *heads = integer(f, f->m->heads), *dim = integer(f, f->m->head_dim);
     const tn_expr *qkv = projections(f, x, layer);
-    tn_list args =
-        tn_listv(ctx, f->cache, integer(f, layer),
-                 tn_float_imm_of(ctx, TNB_F32, 1 / sqrt((double)f->m->head_dim)), qkv, NULL);
+    tn_list args = tn_listv(ctx, f->cache, integer(f, layer),
+                            tn_float_imm_of(ctx, TNB_F32, f->m->score_scale), qkv, NULL);
     const tn_type *type =
         tn_ty_tensor_dims(ctx, tn_listv(ctx, f->batch, f->length, heads, dim, NULL), TNB_F32);
     const tn_op *op = tn_find_op(tn_ctx_registry(ctx), "relax.call_dps_packed", NULL);
@@ -236,9 +245,11 @@ add(checkpoint_function *f, const tn_expr *x, const tn_expr *y)
 static const tn_expr *
 one_layer(checkpoint_function *f, const tn_expr *x, int64_t layer)
 {
+    const bool behind = f->m->flags & CHECKPOINT_POST_NORMS;
     const tn_expr *y = attention(f, norm(f, x, layer, "attn_norm"), layer);
-    x = add(f, x, y);
-    return add(f, x, feed_forward(f, norm(f, x, layer, "ffn_norm"), layer));
+    x = add(f, x, behind ? norm(f, y, layer, "post_attention_norm") : y);
+    y = feed_forward(f, norm(f, x, layer, "ffn_norm"), layer);
+    return add(f, x, behind ? norm(f, y, layer, "post_ffw_norm") : y);
 }
 
 /* ---- from tokens to logits ---- */
@@ -294,5 +305,6 @@ const tn_expr *
 checkpoint_logits(checkpoint_function *f, const tn_expr *x)
 {
     x = norm(f, x, -1, "output_norm");
-    return linear(f, x, -1, has(f, -1, "output") ? "output" : "token_embd");
+    x = linear(f, x, -1, has(f, -1, "output") ? "output" : "token_embd");
+    return limited(f, x, f->m->logit_cap);
 }

@@ -115,6 +115,19 @@ static const char *const cache_params[] = {"max_batch_size", "max_total_seq_len"
                                            "support_sliding_window"};
 enum { CACHE_PARAMS = sizeof cache_params / sizeof *cache_params };
 
+/* "mha", "mha_sliding", or a tuple of these by layer. */
+static const tn_expr *
+kinds_of_layers(checkpoint_model *m)
+{
+    tn_ctx *ctx = m->ctx;
+    if (!m->full)
+        return tn_string(ctx, m->window ? "mha_sliding" : "mha");
+    const tn_expr **kinds = TNB_NEW_N(tn_arena(ctx), const tn_expr *, m->layers);
+    for (int64_t i = 0; i < m->layers; i++)
+        kinds[i] = tn_string(ctx, checkpoint_is_sliding(m, i) ? "mha_sliding" : "mha");
+    return tn_tuple_of(ctx, tn_list_of(ctx, kinds, (uint32_t)m->layers));
+}
+
 /* What MLC-LLM's pass DispatchKVCacheCreation turns into a target's own call. */
 static tn_list
 cache_arguments(checkpoint_model *m, tn_list sizes)
@@ -130,7 +143,7 @@ cache_arguments(checkpoint_model *m, tn_list sizes)
         memcpy(bytes, m->rope_factors, factors->n_bytes);
     const tn_expr *args[] = {
         tn_extern_func_of(ctx, "mlc.create_paged_kv_cache_generic"),
-        tn_string(ctx, m->window ? "mha_sliding" : "mha"),
+        kinds_of_layers(m),
         tn_shape_expr_of(ctx,
                          m->window ? tn_list_append(ctx, sizes, tn_i64(ctx, m->window)) : sizes),
         tn_shape_expr_of(ctx, tn_list_of(ctx, layers, 2)),
@@ -149,8 +162,9 @@ cache_arguments(checkpoint_model *m, tn_list sizes)
         tn_i64(ctx, m->rotary_dim),
         zero,
         tn_dtype_imm_of(ctx, TNB_F32),
+        tn_float_imm_of(ctx, TNB_F32, m->score_cap),
     };
-    return tn_list_of(ctx, args, sizeof args / sizeof *args);
+    return tn_list_of(ctx, args, sizeof args / sizeof *args - !(m->score_cap > 0));
 }
 
 static bool

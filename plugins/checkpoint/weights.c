@@ -53,8 +53,10 @@ enum extent { NONE, HIDDEN, HEADS, KV, QKV, HEAD, INNER, UP, VOCABULARY, CONTEXT
 enum need {
     OPTIONAL,
     ALWAYS,
-    SPLIT,  /* where q, k and v are not one tensor */
-    LEARNED /* where positions are */
+    SPLIT,   /* where q, k and v are not one tensor */
+    LEARNED, /* where positions are */
+    NORMED,  /* where heads of q and k have norms; optional elsewhere */
+    BEHIND   /* where norms follow the parts of a layer, too */
 };
 
 typedef struct slot {
@@ -68,12 +70,20 @@ static const slot first_slots[] = {
     {"position_embd", CONTEXT, HIDDEN, LEARNED},
 };
 static const slot layer_slots[] = {
-    {"attn_norm", HIDDEN, NONE, ALWAYS},   {"attn_qkv", QKV, HIDDEN, OPTIONAL},
-    {"attn_q", HEADS, HIDDEN, SPLIT},      {"attn_k", KV, HIDDEN, SPLIT},
-    {"attn_v", KV, HIDDEN, SPLIT},         {"attn_q_norm", HEAD, NONE, OPTIONAL},
-    {"attn_k_norm", HEAD, NONE, OPTIONAL}, {"attn_output", HIDDEN, HEADS, ALWAYS},
-    {"ffn_norm", HIDDEN, NONE, ALWAYS},    {"ffn_gate", INNER, HIDDEN, OPTIONAL},
-    {"ffn_up", UP, HIDDEN, ALWAYS},        {"ffn_down", HIDDEN, INNER, ALWAYS},
+    {"attn_norm", HIDDEN, NONE, ALWAYS},
+    {"attn_qkv", QKV, HIDDEN, OPTIONAL},
+    {"attn_q", HEADS, HIDDEN, SPLIT},
+    {"attn_k", KV, HIDDEN, SPLIT},
+    {"attn_v", KV, HIDDEN, SPLIT},
+    {"attn_q_norm", HEAD, NONE, NORMED},
+    {"attn_k_norm", HEAD, NONE, NORMED},
+    {"attn_output", HIDDEN, HEADS, ALWAYS},
+    {"post_attention_norm", HIDDEN, NONE, BEHIND},
+    {"ffn_norm", HIDDEN, NONE, ALWAYS},
+    {"ffn_gate", INNER, HIDDEN, OPTIONAL},
+    {"ffn_up", UP, HIDDEN, ALWAYS},
+    {"ffn_down", HIDDEN, INNER, ALWAYS},
+    {"post_ffw_norm", HIDDEN, NONE, BEHIND},
 };
 static const slot last_slots[] = {
     {"output_norm", HIDDEN, NONE, ALWAYS},
@@ -161,9 +171,12 @@ collect(checkpoint_model *m, int64_t layer, const slot *s)
                       *bias = checkpoint_find(m, layer, s->name, "bias");
     const bool joined = checkpoint_find(m, layer, "attn_qkv", "weight") != NULL,
                positions = m->flags & CHECKPOINT_POSITIONS;
-    const bool needed =
-        s->need == ALWAYS || (s->need == SPLIT && !joined) || (s->need == LEARNED && positions);
-    const bool has_place = needed || (s->need == OPTIONAL); /* check_all_used finds what has none */
+    const bool needed = s->need == ALWAYS || (s->need == SPLIT && !joined) ||
+                        (s->need == LEARNED && positions) ||
+                        (s->need == NORMED && m->flags & CHECKPOINT_QK_NORMS) ||
+                        (s->need == BEHIND && m->flags & CHECKPOINT_POST_NORMS);
+    /* check_all_used finds what has no place */
+    const bool has_place = needed || s->need == OPTIONAL || s->need == NORMED;
     if (!has_place || (!w && !needed))
         return true;
     if (s->columns == NONE && !(m->flags & CHECKPOINT_LAYER_NORM))
@@ -277,7 +290,7 @@ describe_model(checkpoint_model *m)
     } numbers[] = {{"context_length", m->context},    {"vocab_size", m->vocabulary},
                    {"hidden_size", m->hidden},        {"num_hidden_layers", m->layers},
                    {"num_attention_heads", m->heads}, {"num_key_value_heads", m->kv_heads},
-                   {"head_dim", m->head_dim},         {"sliding_window", m->window},
+                   {"head_dim", m->head_dim},         {"sliding_window", m->full ? 0 : m->window},
                    {"bos_token_id", m->bos}};
     const tn_node *d =
         tn_dictv(ctx, "stop_token_ids", tn_int_array(ctx, m->stop.at, m->stop.n), "tokenizer",
@@ -287,6 +300,10 @@ describe_model(checkpoint_model *m)
     d = tn_dict_set(ctx, d, "architecture",
                     tn_string(ctx, m->architecture->gguf ? m->architecture->gguf
                                                          : m->architecture->huggingface));
+    if (m->full) /* a sequence has no window then, some of its layers have */
+        d = tn_dict_set(ctx, d, "layer_sliding_window", tn_i64(ctx, m->window));
+    if (m->generation)
+        d = tn_dict_set(ctx, d, "generation", m->generation);
     if (m->name)
         d = tn_dict_set(ctx, d, "name", tn_string(ctx, m->name));
     for (size_t i = 0; i < COUNT(numbers); i++)

@@ -11,13 +11,14 @@
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
  * own; a function of the same name in the module is an error. Functions on windows join when a layer has one, or by the option.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
+ * Behind upstream's arguments there may be one more: the limit of attention's scores (soft cap, scores become cap * tanh(score / cap)).
  * A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
  */
 #include "rope.h"
 
 #include "tenon/core/walk.h"
 
-enum { N_ARGS = 18, N_CREATE = 29, PAGE_TOKENS = 16, MHA = 0, MHA_SLIDING = 3 };
+enum { N_ARGS = 18, N_CREATE = 30, PAGE_TOKENS = 16, MHA = 0, MHA_SLIDING = 3 };
 
 static const char generic[] = "mlc.create_paged_kv_cache_generic";
 
@@ -28,7 +29,7 @@ typedef struct creation {
     const char *in;      /* the function that has it */
     const tn_expr *const *a;
     int64_t layers, q_heads, kv_heads, head_dim, v_dim, rope_mode, rotary_dim;
-    double rope_scale, rope_theta;
+    double rope_scale, rope_theta, soft_cap; /* 0: none */
     tnb_dtype dtype, kv_dtype;
     bool sliding, windows;
     const tn_node *kinds; /* ShapeExpr */
@@ -147,9 +148,9 @@ static bool
 take_args(creation *w)
 {
     static const int shapes[2] = {1, 2};
-    if (w->call->args.n != N_ARGS + 1) {
-        tn_error(w->ctx, w->call->base.loc, TNB_INVALID, "%s has %u arguments, expected %d",
-                 generic, w->call->args.n - 1, N_ARGS);
+    if (w->call->args.n != N_ARGS + 1 && w->call->args.n != N_ARGS + 2) {
+        tn_error(w->ctx, w->call->base.loc, TNB_INVALID, "%s has %u arguments, expected %d or %d",
+                 generic, w->call->args.n - 1, N_ARGS, N_ARGS + 1);
         return false;
     }
     w->a = w->call->args.at + 1;
@@ -167,7 +168,8 @@ take_args(creation *w)
         !take_int(w, 9, 0, 0, &latent) || !take_int(w, 10, 0, 1, &w->rope_mode) ||
         !take_real(w, 11, &w->rope_scale) || !take_real(w, 12, &w->rope_theta) ||
         !take_int(w, 15, 0, w->head_dim, &w->rotary_dim) || !take_int(w, 16, 0, 0, &latent) ||
-        !take_kinds(w) || !take_dtypes(w))
+        !take_kinds(w) || !take_dtypes(w) ||
+        (w->call->args.n > N_ARGS + 1 && !take_real(w, N_ARGS, &w->soft_cap)))
         return false;
     if (w->q_heads % w->kv_heads)
         return wrong(w, 4, "a multiple of the heads of keys");
@@ -191,8 +193,9 @@ read_kernels(creation *w, bool window)
                  tn_string(c, tnb_dtype_print(w->dtype).s), "kv_dtype",
                  tn_string(c, tnb_dtype_print(w->kv_dtype).s), "window", tn_bool(c, window),
                  "rotary_dim", tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim), "interleaved",
-                 tn_bool(c, w->rope.interleaved), "long_from", tn_i64(c, w->rope.long_from),
-                 "amplitude", tn_float_imm_of(c, TNB_F64, w->rope.amplitude), NULL);
+                 tn_bool(c, w->rope.interleaved), "amplitude",
+                 tn_float_imm_of(c, TNB_F64, w->rope.amplitude), "soft_cap",
+                 tn_float_imm_of(c, TNB_F64, w->soft_cap), NULL);
     const tn_module *m = tn_read_module_file_with(c, path, given);
     if (!m)
         tnb_diag_note(tn_diags(c), "DispatchKVCacheCreation reads this file");
@@ -271,6 +274,7 @@ create_call(creation *w)
         kernel(w, plain, "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
         none, /* compaction */
         tn_dtype_imm_of(c, w->dtype),
+        tn_i64(c, w->rope.long_from),
     };
     for (int i = 0; i <= N_CREATE; i++)
         if (!args[i] || tn_is_error(args[i]))

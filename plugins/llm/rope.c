@@ -5,10 +5,13 @@
  *     llama3, llama4   frequencies below low_freq_factor turns over the original length are divided by factor, above
  *                      high_freq_factor kept, between them mixed
  *     yarn             the same between the dimensions that make beta_slow and beta_fast turns (Peng and others, YaRN; rounded
- *                      to whole dimensions, as transformers does)
+ *                      to whole dimensions, as transformers does, unless truncate is false)
  *     longrope         divided by the factors given, one list for positions below the original length and one above
  *     linear           divided by factor
  *     gptj, llama4     pairs are neighbours
+ *
+ * Layers with a window may differ from the others: then the scaling has an object for each, "full_attention" and "sliding_attention", as
+ * transformers writes them, with a rope_theta of its own each.
  */
 #include "rope.h"
 
@@ -72,8 +75,13 @@ yarn(tn_ctx *ctx, const llm_rope *r, double *f)
         return bad(ctx, r,
                    "factor, beta_fast, beta_slow and original_max_position_embeddings must "
                    "be positive, theta above 1");
-    double low = fmax(floor(dimension_of(r, fast, length)), 0),
-           high = fmin(ceil(dimension_of(r, slow, length)), (double)r->rotary_dim - 1);
+    double low = dimension_of(r, fast, length), high = dimension_of(r, slow, length);
+    if (number(r, "truncate", 1) != 0) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, (double)r->rotary_dim - 1);
     if (high <= low)
         high = low + 0.001;
     for (int64_t i = 0; i < r->rotary_dim / 2; i++) {
@@ -99,20 +107,19 @@ longrope(tn_ctx *ctx, const llm_rope *r, double *f, double *f_long, llm_rope_tab
         f_long[i] = f[i] / (double)r->factors[i];
         f[i] /= (double)r->factors[half + i];
     }
-    out->long_from = (int64_t)length;
+    out->long_from = (int64_t)length + 1;
     if (most > length)
         out->amplitude = sqrt(1 + log(most / length) / log(length));
     return true;
 }
 
-bool
-llm_rope_make(tn_ctx *ctx, const llm_rope *r, llm_rope_table *out)
+/* Two rows of one kind of layers: of short texts, of long ones. */
+static bool
+fill(tn_ctx *ctx, const llm_rope *r, float *rows, llm_rope_table *out)
 {
     int64_t half = r->rotary_dim / 2;
-    int64_t shape[2] = {2, half};
     double *f = TNB_NEW_N(tn_scratch(ctx), double, 2 * half + 1), *f_long = f + half;
     const char *kind = r->scaling ? tn_dict_str(r->scaling, "rope_type", "default") : "default";
-    void *bytes;
     *out = (llm_rope_table){.long_from = INT32_MAX, .amplitude = 1};
     out->interleaved = !strcmp(kind, "gptj") || !strcmp(kind, "llama4");
     for (int64_t i = 0; i < half; i++)
@@ -127,6 +134,8 @@ llm_rope_make(tn_ctx *ctx, const llm_rope *r, llm_rope_table *out)
         one = false;
     } else if (!strcmp(kind, "linear")) {
         double factor = number(r, "factor", 1);
+        if (!(factor > 0))
+            return bad(ctx, r, "factor must be positive");
         for (int64_t i = 0; i < half; i++)
             f[i] /= factor;
     } else if (strcmp(kind, "default") && strcmp(kind, "gptj")) {
@@ -136,12 +145,38 @@ llm_rope_make(tn_ctx *ctx, const llm_rope *r, llm_rope_table *out)
         return false;
     }
     out->amplitude = number(r, "attention_factor", out->amplitude);
-    const tn_data *data = ok ? tn_data_new(ctx, TNB_F32, 2, shape, &bytes) : NULL;
+    for (int64_t i = 0; i < half && ok; i++) {
+        rows[i] = (float)f[i];
+        rows[half + i] = (float)(one ? f[i] : f_long[i]);
+    }
+    return ok;
+}
+
+bool
+llm_rope_make(tn_ctx *ctx, const llm_rope *r, llm_rope_table *out)
+{
+    static const char *const kinds[2] = {"full_attention", "sliding_attention"};
+    const bool differ = r->scaling && tn_as_dict(tn_dict_get(r->scaling, kinds[0])) &&
+                        tn_as_dict(tn_dict_get(r->scaling, kinds[1]));
+    int64_t half = r->rotary_dim / 2, shape[2] = {differ ? 4 : 2, half};
+    void *bytes;
+    const tn_data *data = tn_data_new(ctx, TNB_F32, 2, shape, &bytes);
     if (!data)
         return false;
-    for (int64_t i = 0; i < half; i++) {
-        ((float *)bytes)[i] = (float)f[i];
-        ((float *)bytes)[half + i] = (float)(one ? f[i] : f_long[i]);
+    for (int i = 0; i < (differ ? 2 : 1); i++) {
+        llm_rope one = *r;
+        llm_rope_table table;
+        if (differ)
+            one.scaling = tn_dict_get(r->scaling, kinds[i]);
+        if (differ && (one.theta = number(&one, "rope_theta", r->theta)) <= 0)
+            return bad(ctx, r, "rope_theta must be positive");
+        if (!fill(ctx, &one, (float *)bytes + 2 * i * half, &table))
+            return false;
+        if (i && (table.interleaved != out->interleaved || table.long_from != out->long_from ||
+                  table.amplitude != out->amplitude))
+            return bad(ctx, r,
+                       "layers with and without a window may differ in their frequencies only");
+        *out = table;
     }
     out->frequencies = tn_constant_of(ctx, data);
     return true;

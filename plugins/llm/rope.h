@@ -15,10 +15,11 @@ typedef struct llm_rope {
 } llm_rope;
 
 typedef struct llm_rope_table {
-    const tn_expr
-        *frequencies; /* a constant, float32 [2, rotary_dim / 2]: for short, for long texts */
+    const tn_expr *
+        frequencies; /* a constant, float32 [2, rotary_dim / 2]: for short, for long texts; or [4, ...]: the same for layers with a
+                         window */
     bool interleaved;
-    int64_t long_from; /* position from which the second row counts */
+    int64_t long_from; /* tokens from which on a text is long */
     double amplitude;  /* of cosines and sines */
 } llm_rope_table;
 

@@ -3,6 +3,7 @@
 with a fork, with tokens taken back. What a wrong importer would compute differs by more than the tolerance. Checkpoints that lack
 something or lie are refused."""
 import json
+import math
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ except ImportError:
 from small_model import BLOCKS, Model, write_gguf  # noqa: E402
 
 TARGET = os.environ.get("LLM_TARGET", "cpu")
+ONLY = os.environ.get("LLM_ONLY", "")  # a part of the names of those that are compared
 WAYS = ("once", "steps", "chunks", "batch", "again")
 IDS = [int(x) for x in np.random.default_rng(7).integers(0, 40, 21)]
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
@@ -32,6 +34,8 @@ def run(file, way, ids, vocab):
 
 
 def compare(name, source, want, ways=WAYS, mutations=()):
+    if ONLY not in name:
+        return
     file = path("model.tno")
     r = tenon("compile", source, "-t", TARGET, "-o", file)
     check(r.returncode == 0, f"{name}: compiles", r)
@@ -54,17 +58,24 @@ def compare(name, source, want, ways=WAYS, mutations=()):
 def mutations(m):
     out = [("another epsilon", m.logits(IDS, eps=m.eps * 100 + 0.05))]
     if not m.gpt2:
-        f = m.frequencies()
-        out += [("RoPE of neighbours", m.logits(IDS, interleaved=True)), ("another base", m.logits(IDS, frequencies=f * 1.01))]
+        out += [("RoPE of neighbours", m.logits(IDS, interleaved=True)), ("other frequencies", m.logits(IDS, faster=1.01))]
     if m.kv > 1:
         out.append(("swapped heads", m.logits(IDS, swap=True)))
     if m.window:
         out += [("a window off by one", m.logits(IDS, window=m.window + n)) for n in (-1, 1)]
+    if m.window and m.period:
+        out.append(("a window in all layers", m.logits(IDS, kinds=False)))
+    if m.score_cap or m.logit_cap:
+        out.append(("no limit of scores and logits", m.logits(IDS, cap=False)))
+    if m.scalar:
+        out.append(("another scale of scores", m.logits(IDS, scale=math.sqrt(m.scalar / m.dim))))
     return out
 
 
 # ---- every architecture, in GGUF and in a folder ----
 FACTORS = [1.0, 1.5, 2.0, 4.0]
+GEMMA_2 = dict(arch="gemma2", tied=True, dim=16, layers=3, window=6, period=2, score_cap=4.0, logit_cap=8.0)
+GEMMA_3 = dict(arch="gemma3", tied=True, dim=16, kv=1, layers=7, window=5, period=6, qk_norm=True, theta=1e6, local_theta=1e4)
 MODELS = [
     ("llama", dict()),
     ("llama tied", dict(tied=True, heads=2, kv=1, dim=16)),
@@ -74,6 +85,9 @@ MODELS = [
     ("phi3", dict(arch="phi3", joined=True, window=6)),
     ("gemma", dict(arch="gemma", tied=True, dim=16, kv=1)),
     ("gpt2", dict(arch="gpt2", kv=4, tied=True)),
+    ("gemma2", dict(GEMMA_2)),
+    ("gemma3", dict(GEMMA_3)),
+    ("gemma3 scaled", dict(GEMMA_3, scaling={"rope_type": "linear", "factor": 8.0})),
 ]
 for i, (name, options) in enumerate(MODELS):
     m = Model(seed=i + 1, **options)
@@ -85,6 +99,16 @@ for i, (name, options) in enumerate(MODELS):
 m = Model(seed=20, window=5, arch="mistral")
 m.huggingface(path("mistral"), dtype="BF16")
 compare("mistral, folder of bfloat16", path("mistral"), m.logits(IDS), mutations=mutations(m))
+m = Model(seed=24, **GEMMA_2, scalar=40)
+m.huggingface(path("gemma2"))
+compare("gemma2's scale, folder", path("gemma2"), m.logits(IDS), ways=("once", "steps"), mutations=mutations(m))
+m = Model(seed=25, **GEMMA_3, scaling={"rope_type": "linear", "factor": 8.0})
+m.huggingface(path("gemma3"), text_part=True)
+compare("gemma3, text of a model that knows images", path("gemma3"), m.logits(IDS), ways=("once",), mutations=mutations(m))
+for n, pattern in ((0, 3), (1, [1, 1, 0, 1, 1, 0, 1])):
+    m = Model(seed=26 + n, **{**GEMMA_3, "period": 3})
+    compare(f"gemma3's pattern {pattern}, gguf", write("model.gguf", m.gguf(extra={"gemma3.attention.sliding_window_pattern": pattern})),
+            m.logits(IDS), ways=("once",), mutations=mutations(m))
 m = Model(seed=21, scaling=LLAMA3)
 m.huggingface(path("llama3"))
 compare("llama3's scaling, folder", path("llama3"), m.logits(IDS), ways=("once", "steps"))
@@ -126,29 +150,30 @@ for name in ("blk.0.post_attention_norm.weight", "blk.1.attn_norm.bias", "blk.0.
     more = Model(seed=40)
     more.w[name] = np.ones(32, np.float32)
     wrong(f"a tensor {name}, which nothing uses", more.gguf(), name, "no part of the model uses the tensor")
-wrong("soft limits of logits", good.gguf(extra={"llama.final_logit_softcapping": 30.0}), "soft limit")
 wrong("a type that is not supported", write_gguf(
     {"general.architecture": "llama"}, {"w": (10, (1, 256), bytes(84))}), "llama.block_count")
 data = good.gguf()
 wrong("a file cut off", data[:-100], "passes the end of the file", "download it again")
 for key, value, text in (("model_type", "unknown", "'unknown'"), ("num_hidden_layers", -1, "no count"), ("hidden_size", 33, "[40, 32]"),
-                         ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", 50.0, "not supported"), ("final_logit_softcapping", 30.0, "not supported"),
-                         ("query_pre_attn_scalar", 16, "not supported")):
+                         ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", -50.0, "no sensible number"),
+                         ("query_pre_attn_scalar", 0, "not positive"), ("layer_types", ["full_attention"], "another length"),
+                         ("layer_types", ["full_attention", "chunked_attention"], "'chunked_attention'"),
+                         ("rope_scaling", {"type": "dynamic", "factor": 2.0}, "'dynamic'"),
+                         ("rope_scaling", {"type": "linear"}, "positive factor")):
     folder = path("bad-" + key)
-    good.huggingface(folder, config={key: value})
+    good.huggingface(folder, config={"sliding_window": 6 if key == "layer_types" else None, key: value})
     refused(f"config.json: {key} {value}", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), text)
 # Qwen's layers from max_window_layers on have a window; kinds of layers say it since
-for what, config, text in (("some layers", {"use_sliding_window": True, "max_window_layers": 1}, "some layers only"),
-                           ("kinds that differ", {"layer_types": ["full_attention", "sliding_attention"]}, "some layers only"),
-                           ("no layer", {"use_sliding_window": True, "max_window_layers": 2}, None),
-                           ("kinds without one", {"layer_types": ["full_attention"] * 2}, None)):
-    m = Model(seed=41, arch="qwen2", bias=True)
-    folder = path("windows-" + what)
-    m.huggingface(folder, config={"sliding_window": 6, **config})
-    if text:
-        refused(f"windows of {what}", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), text)
-    else:
-        compare(f"windows of {what}", folder, m.logits(IDS), ways=("once",))
+for i, (what, config, full) in enumerate((("some layers", {"use_sliding_window": True, "max_window_layers": 1}, [True, False]),
+                                          ("kinds that differ", {"layer_types": ["sliding_attention", "full_attention"], "use_sliding_window": True}, [False, True]),
+                                          ("no layer", {"use_sliding_window": True, "max_window_layers": 2}, [True, True]),
+                                          ("a switch that is off", {"layer_types": ["sliding_attention"] * 2, "use_sliding_window": False}, [True, True]),
+                                          ("kinds without one", {"layer_types": ["full_attention"] * 2, "use_sliding_window": True}, [True, True]))):
+    m = Model(seed=41, arch="qwen2", bias=True, window=6)
+    m.slides = lambda layer, full=full: not full[layer]
+    folder = path(f"windows-{i}")
+    m.huggingface(folder, config=config)
+    compare(f"windows of {what}", folder, m.logits(IDS), ways=("once",), mutations=[("windows of all layers", m.logits(IDS, kinds=False))])
 folder = path("empty")
 good.huggingface(folder)
 os.remove(os.path.join(folder, "model.safetensors"))

@@ -22,7 +22,8 @@
 static struct {
     int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
         seed, threads, faults, hostile, float32_pages;
-    double theta, tolerance;
+    double theta, tolerance, window_theta, cap,
+        slow; /* of layer 1; of scores; frequencies are divided by slow */
 } o = {.hq = 4,
        .hk = 2,
        .d = 16,
@@ -34,6 +35,7 @@ static struct {
        .threads = 2,
        .float32_pages = 1,
        .theta = 10000,
+       .slow = 1,
        .tolerance = 1e-4};
 
 enum { LAYERS = 2, PAGE = 16 };
@@ -157,13 +159,15 @@ recorded(uint64_t key, bool *new)
 
 /* ---- the reference ---- */
 static void
-rotate(const float *x, int64_t position, double scale, double *y)
+rotate(const float *x, int layer, int64_t position, double scale, double *y)
 {
     int64_t half = o.rotary / 2;
+    const bool own = layer && o.window_theta > 0;
+    const double theta = own ? o.window_theta : o.theta, slow = own ? 1 : o.slow;
     for (int64_t i = 0; i < o.d; i++)
         y[i] = (double)x[i] * scale;
     for (int64_t i = 0; i < half; i++) {
-        double angle = (double)position / pow(o.theta, 2.0 * (double)i / (double)o.rotary),
+        double angle = (double)position / pow(theta, 2.0 * (double)i / (double)o.rotary) / slow,
                c = cos(angle), s = sin(angle);
         int64_t a = o.interleaved ? 2 * i : i, b = o.interleaved ? 2 * i + 1 : i + half;
         y[a] = scale * ((double)x[a] * c - (double)x[b] * s);
@@ -192,18 +196,19 @@ check_row(const text *t, int64_t p, int layer, const float *got)
         int64_t g = h / (o.hq / o.hk);
         double top = -1e300, total = 0;
         row_of(t->keys[p], row);
-        rotate(row + h * o.d, p, scale, q);
+        rotate(row + h * o.d, layer, p, scale, q);
         memset(sum, 0, (size_t)o.d * sizeof *sum);
         for (int pass = 0; pass < 2; pass++)
             for (int64_t j = 0; j <= p; j++) {
                 if (!visible(t, layer, p, j))
                     continue;
                 row_of(t->keys[j], row);
-                rotate(row + (o.hq + g) * o.d, j, scale, k);
+                rotate(row + (o.hq + g) * o.d, layer, j, scale, k);
                 double s = 0;
                 for (int64_t i = 0; i < o.d; i++)
                     s += q[i] * k[i];
                 s *= 0.37;
+                s = o.cap > 0 ? o.cap * tanh(s / o.cap) : s;
                 if (pass == 0) {
                     top = s > top ? s : top;
                     continue;
@@ -474,12 +479,20 @@ option(const char *arg)
             *ints[i].to = atoll(is + 1);
             return;
         }
-    if (!strncmp(arg, "theta=", 6))
-        o.theta = atof(arg + 6);
-    else if (!strncmp(arg, "tolerance=", 10))
-        o.tolerance = atof(arg + 10);
-    else
-        fail(__LINE__, arg);
+    static const struct {
+        const char *key;
+        double *to;
+    } reals[] = {{"theta", &o.theta},
+                 {"tolerance", &o.tolerance},
+                 {"window_theta", &o.window_theta},
+                 {"cap", &o.cap},
+                 {"slow", &o.slow}};
+    for (size_t i = 0; is && i < sizeof reals / sizeof *reals; i++)
+        if (!strncmp(arg, reals[i].key, (size_t)(is - arg)) && !reals[i].key[is - arg]) {
+            *reals[i].to = atof(is + 1);
+            return;
+        }
+    fail(__LINE__, arg);
 }
 
 /* ---- arguments that are anything ---- */
@@ -558,7 +571,7 @@ static void
 hostile_one(int64_t *made, int64_t *ran)
 {
     static const int64_t sizes[5] = {4, 100, 16, PAGE, 0}, layers[2] = {0, 2}, kinds[2] = {0, 0};
-    tnr_value a[29] = {0}, c, none, ret, qkv, out;
+    tnr_value a[30] = {0}, c, none, ret, qkv, out;
     int64_t zero = 0, in[3] = {3, o.hq + 2 * o.hk, o.d}, to[3] = {3, o.hq, o.d};
     MUST(tnr_shape_new(sizes, 5, &a[0], &err));
     MUST(tnr_shape_new(layers, 2, &a[1], &err));
@@ -572,11 +585,17 @@ hostile_one(int64_t *made, int64_t *ran)
         while (a[i].tag != TNR_CLOSURE)
             if (tnr_closure_new(vm, (uint32_t)draw(12), NULL, 0, &a[i], NULL) != TNB_OK)
                 a[i] = tnr_null();
+    int64_t rows[2] = {draw(2) ? 2 : draw(6), o.rotary / 2};
+    MUST(tnr_tensor_new(tnr_vm_device(vm), rows, 2, TNB_F32, &a[11], &err));
+    a[28].tag = TNR_DTYPE;
+    a[28].u.dtype = TNB_F32;
+    a[29] = tnr_int(draw(2) ? 1 : INT32_MAX);
     for (int64_t i = draw(3); i > 0; i--)
-        put(&a[draw(28)], anything(0));
+        put(&a[draw(30)], anything(0));
     if (!draw(4))
         put(&a[0], shape_value(5 + (int)draw(2)));
-    if (any_call("vm.builtin.paged_attention_kv_cache_create", a, 28, &c) == TNB_OK) {
+    if (any_call("vm.builtin.paged_attention_kv_cache_create", a, 28 + (int)draw(3), &c) ==
+        TNB_OK) {
         ++*made;
         tnr_value s[5] = {c, tnr_int(0)}, t[5] = {c, tnr_int(draw(3)), tnr_float(0.5)};
         (void)any_call("vm.builtin.kv_state_add_sequence", s, 2, &ret);
@@ -599,7 +618,7 @@ hostile_one(int64_t *made, int64_t *ran)
         (void)any_call("vm.builtin.kv_state_clear", p, 1, &ret);
     }
     tnr_release(&c);
-    for (int i = 0; i < 29; i++)
+    for (int i = 0; i < 30; i++)
         tnr_release(&a[i]);
 }
 

@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
 from clitest import BUILD, check, done, path, tenon, write  # noqa: E402
 from kv_module import kv_module  # noqa: E402
 
+LONGROPE = {"rope_type": "longrope", "original_max_position_embeddings": 64, "max_position_embeddings": 128, "attention_factor": 1.0}
 CASES = [
     # name, module, options of kv
     ("grouped", dict(), dict()),
@@ -23,6 +24,14 @@ CASES = [
     ("layer with a window", dict(layer_window=7), dict(layer_window=7)),
     ("windows", dict(), dict(window=1)),
     ("both windows", dict(layer_window=20), dict(window=1, layer_window=20)),
+    ("kinds of layers with frequencies of their own",
+     dict(layer_window=7, scaling={"full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 625.0},
+                                   "sliding_attention": {"rope_theta": 100.0}}, theta=7),
+     dict(layer_window=7, theta=625, window_theta=100, slow=4)),
+    ("limit of scores", dict(cap=0.5), dict(cap=0.5)),
+    ("limit of scores with windows", dict(cap=2, layer_window=9), dict(cap=2, layer_window=9, window=1)),
+    ("factors of short texts", dict(scaling=LONGROPE, factors=[2.0] * 8 + [4.0] * 8), dict(tokens=64, slow=4)),
+    ("factors of long texts", dict(scaling=LONGROPE, factors=[2.0] * 8 + [4.0] * 8), dict(tokens=80, slow=2)),
     ("full", dict(), dict(tokens=64, sequences=4)),
     ("faults", dict(), dict(faults=1)),
     ("faults with windows", dict(), dict(faults=1, window=1)),
@@ -54,6 +63,9 @@ def one(i, name, module, options, target):
     sizes.update({k: v for k, v in module.items() if k in sizes})
     if "rotary" not in module and "rotary" not in options:
         sizes["rotary"] = sizes["d"]
+    if name.startswith("kinds") and target == "cpu":  # the mutation: one table for all
+        wrong = {**sizes, **options, "window_theta": 0}
+        check(run(file, wrong, seed=SEED + i, ops=300).returncode != 0, f"{name}: another theta is seen")
     sizes.update(options)
     digests = set()
     for threads in (1, 2, 3) if target == "cpu" else (2,):

@@ -3,9 +3,10 @@
 import json
 
 
-def kv_module(hq=4, hk=2, d=16, rotary=None, mode=1, theta=10000, scaling=None, layer_window=0, dtype="float32", factors=None):
+def kv_module(hq=4, hk=2, d=16, rotary=None, mode=1, theta=10000, scaling=None, layer_window=0, dtype="float32", factors=None, cap=0):
     rotary = d if rotary is None else rotary
     kinds = 'R.str("mha")' if not layer_window else 'R.tuple(R.str("mha"), R.str("mha_sliding"))'
+    soft_cap = f"R.prim_value({float(cap)}), " if cap else ""
     sixth = f", {layer_window}" if layer_window else ""
     ext = f'R.const({list(factors)}, "float32")' if factors else "R.prim_value(0)"
     scaling = json.dumps(scaling or {}).replace("'", "\\'")
@@ -26,7 +27,7 @@ class Module:
             paged_kv_cache = R.call_pure_packed("mlc.create_paged_kv_cache_generic", {kinds},
                 R.shape([{", ".join(names)}{sixth}]), R.shape([0, 2]), R.prim_value(2), R.prim_value({hq}), R.prim_value({hk}),
                 R.prim_value({d}), R.prim_value({d}), R.prim_value(0), R.prim_value(0), R.prim_value({mode}), R.prim_value(1),
-                R.prim_value({theta}), R.str('{scaling}'), {ext}, R.prim_value({rotary}), R.prim_value(0), R.dtype("{dtype}"),
+                R.prim_value({theta}), R.str('{scaling}'), {ext}, R.prim_value({rotary}), R.prim_value(0), R.dtype("{dtype}"), {soft_cap}
                 ty_args=(R.Object,))
             R.output(paged_kv_cache)
         return paged_kv_cache

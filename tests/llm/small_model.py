@@ -2,7 +2,8 @@
 """Small language models with random weights: a reference in float64, and checkpoints of them in GGUF, as transformers and as llama2.c
 write them.
 
-Weights are kept under GGUF's names, matrices as [out, in], with RoPE that turns halves of a head.
+Weights are kept under GGUF's names, matrices as [out, in], with RoPE that turns halves of a head. They are drawn by numpy's RandomState,
+whose streams never change.
 """
 import json
 import math
@@ -18,15 +19,17 @@ BLOCKS = {"Q4_0": (2, 32, 18), "Q4_1": (3, 32, 20), "Q5_0": (6, 32, 22), "Q5_1":
 class Model:
     def __init__(self, arch="llama", hidden=32, layers=2, heads=4, kv=2, dim=None, inner=48, vocab=40, context=128, eps=1e-5,
                  theta=10000.0, window=0, bias=False, qk_norm=False, joined=False, tied=False, scaling=None, seed=1, scale=1.0,
-                 factors=None):
+                 factors=None, period=0, local_theta=0.0, score_cap=0.0, logit_cap=0.0, scalar=None, rotary=None, original=None, head_scale=None):
         self.__dict__.update(locals())
         del self.self
         self.dim = dim or hidden // heads
-        self.gpt2, self.gemma = arch == "gpt2", arch == "gemma"
-        self.rng = np.random.default_rng(seed)
+        self.gpt2, self.gemma = arch == "gpt2", arch.startswith("gemma")
+        self.behind = arch in ("gemma2", "gemma3")
+        self.rotary = rotary or self.dim
+        self.rng = np.random.RandomState(seed)
         self.w = {}
         q, k = heads * self.dim, kv * self.dim
-        self.matrix("token_embd", vocab, hidden, 1.0)
+        self.matrix("token_embd", vocab, hidden, head_scale or 1.0)
         if self.gpt2:
             self.matrix("position_embd", context, hidden, 0.5)
         for i in range(layers):
@@ -44,6 +47,8 @@ class Model:
                 self.norm(b + "attn_q_norm", self.dim)
                 self.norm(b + "attn_k_norm", self.dim)
             self.matrix(b + "attn_output", hidden, q)
+            if self.behind:
+                self.norm(b + "post_attention_norm", hidden)
             self.norm(b + "ffn_norm", hidden)
             if joined:
                 self.matrix(b + "ffn_up", 2 * inner, hidden)
@@ -52,6 +57,8 @@ class Model:
                     self.matrix(b + "ffn_gate", inner, hidden)
                 self.matrix(b + "ffn_up", inner, hidden)
             self.matrix(b + "ffn_down", hidden, inner)
+            if self.behind:
+                self.norm(b + "post_ffw_norm", hidden)
             if self.gpt2:
                 for n, rows in (("attn_qkv", q + 2 * k), ("attn_output", hidden), ("ffn_up", inner), ("ffn_down", hidden)):
                     self.w[f"{b}{n}.bias"] = self.rng.normal(0, 0.3, rows)
@@ -71,28 +78,50 @@ class Model:
 
     # ---- the reference ----
 
-    def frequencies(self):
-        f = 1 / self.theta ** (np.arange(0, self.dim, 2) / self.dim)
-        s = self.scaling or {}
-        kind = s.get("rope_type", "default")
+    def frequencies(self, sliding=False, long=False):
+        """Of RoPE, and what cosines and sines are multiplied by."""
+        theta = self.local_theta if sliding and self.local_theta else self.theta
+        f = 1 / theta ** (np.arange(0, self.rotary, 2) / self.rotary)
+        s = {} if sliding and self.local_theta else self.scaling or {}
+        kind, amplitude = s.get("rope_type", s.get("type", "default")), 1.0
+        original = s.get("original_max_position_embeddings", self.context)
         if kind == "linear":
             f = f / s["factor"]
         if kind == "llama3":
-            turns = s["original_max_position_embeddings"] * f / (2 * math.pi)
+            turns = original * f / (2 * math.pi)
             keep = np.clip((turns - s["low_freq_factor"]) / (s["high_freq_factor"] - s["low_freq_factor"]), 0, 1)
             f = f * keep + f / s["factor"] * (1 - keep)
+        if kind == "yarn":
+            low, high = (self.rotary * math.log(original / (turns * 2 * math.pi)) / (2 * math.log(theta))
+                         for turns in (s.get("beta_fast") or 32, s.get("beta_slow") or 1))
+            if s.get("truncate", True):
+                low, high = math.floor(low), math.ceil(high)
+            low, high = max(low, 0), min(high, self.rotary - 1)
+            keep = 1 - np.clip((np.arange(self.rotary // 2) - low) / max(high - low, 0.001), 0, 1)
+            f = f * keep + f / s["factor"] * (1 - keep)
+            steps = [1 + 0.1 * (s.get(m) or 1) * math.log(s["factor"]) for m in ("mscale", "mscale_all_dim")]
+            amplitude = steps[0] / steps[1] if s.get("mscale") and s.get("mscale_all_dim") else 1 + 0.1 * math.log(s["factor"])
+        if kind in ("longrope", "su"):
+            original = self.original
+            f = f / np.asarray(s["long_factor" if long else "short_factor"])
+            amplitude = math.sqrt(1 + math.log(self.context / original) / math.log(original)) if self.context > original else 1.0
         if self.factors is not None:
             f = f / np.asarray(self.factors)
-        return f
+        return f, s.get("attention_factor") or amplitude
 
-    def logits(self, ids, eps=None, window=None, swap=False, interleaved=False, frequencies=None):
+    def slides(self, layer):
+        return self.window and not (self.period and (layer + 1) % self.period == 0)
+
+    def logits(self, ids, eps=None, window=None, swap=False, interleaved=False, faster=1.0, cap=True, scale=1.0, kinds=True, long=False):
         """The changes are mutations: what a wrong importer would compute."""
         w = {n: v.astype(np.float64) for n, v in self.w.items()}
         eps, window = self.eps if eps is None else eps, self.window if window is None else window
         h, kv, d, n = self.heads, self.kv, self.dim, len(ids)
-        f = self.frequencies() if frequencies is None else frequencies
-        angle = np.outer(np.arange(n), f)
-        cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+        turns = []
+        for sliding in (False, True):
+            f, amplitude = self.frequencies(sliding, long)
+            angle = np.outer(np.arange(n), f * faster)
+            turns.append((np.cos(angle)[:, None] * amplitude, np.sin(angle)[:, None] * amplitude))
 
         def norm(x, name):
             if self.gpt2:
@@ -104,13 +133,19 @@ class Model:
         def linear(x, name):
             return x @ w[name + ".weight"].T + w.get(name + ".bias", 0)
 
-        def rotate(x):
+        def rotate(x, sliding):
             if self.gpt2:
                 return x
+            cos, sin = turns[sliding]
+            if self.rotary < d:
+                return np.concatenate([turn(x[..., : self.rotary], cos, sin), x[..., self.rotary:]], -1)
+            return turn(x, cos, sin)
+
+        def turn(x, cos, sin):
             if interleaved:
                 a, b = x[..., 0::2], x[..., 1::2]
                 return np.stack([a * cos - b * sin, b * cos + a * sin], -1).reshape(x.shape)
-            a, b = x[..., : d // 2], x[..., d // 2:]
+            a, b = np.split(x, 2, -1)
             return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
 
         def gelu(x):
@@ -125,9 +160,8 @@ class Model:
         if self.gpt2:
             x = x + w["position_embd.weight"][:n]
         at = np.arange(n)
-        hidden = at[None, :] > at[:, None]
-        if window:
-            hidden |= at[None, :] <= at[:, None] - window
+        future = at[None, :] > at[:, None]
+        past = at[None, :] <= at[:, None] - (window or n + 1)
         for i in range(self.layers):
             b = f"blk.{i}."
             y = norm(x, b + "attn_norm")
@@ -138,15 +172,19 @@ class Model:
             q, k, v = q.reshape(n, h, d), k.reshape(n, kv, d), v.reshape(n, kv, d)
             if self.qk_norm:
                 q, k = norm(q, b + "attn_q_norm"), norm(k, b + "attn_k_norm")
-            q, k = rotate(q), rotate(k)
+            sliding = bool(self.slides(i)) if kinds else True
+            q, k = rotate(q, sliding), rotate(k, sliding)
             if swap:
                 k = k[:, ::-1]
             k, v = np.repeat(k, h // kv, 1), np.repeat(v, h // kv, 1)
-            s = np.einsum("ihd,jhd->hij", q, k) / math.sqrt(d)
-            s[:, hidden] = -np.inf
+            s = np.einsum("ihd,jhd->hij", q, k) / math.sqrt(self.scalar or d) * scale
+            if self.score_cap and cap:
+                s = self.score_cap * np.tanh(s / self.score_cap)
+            s[:, future | past if sliding and window else future] = -np.inf
             s = np.exp(s - s.max(-1, keepdims=True))
             s /= s.sum(-1, keepdims=True)
-            x = x + linear(np.einsum("hij,jhd->ihd", s, v).reshape(n, h * d), b + "attn_output")
+            y = linear(np.einsum("hij,jhd->ihd", s, v).reshape(n, h * d), b + "attn_output")
+            x = x + (norm(y, b + "post_attention_norm") if self.behind else y)
             y = norm(x, b + "ffn_norm")
             up = linear(y, b + "ffn_up")
             if self.gpt2:
@@ -154,9 +192,10 @@ class Model:
             else:
                 gate, up = np.split(up, 2, -1) if self.joined else (linear(y, b + "ffn_gate"), up)
                 y = (gelu if self.gemma else silu)(gate) * up
-            x = x + linear(y, b + "ffn_down")
-        x = norm(x, "output_norm")
-        return x @ w["token_embd.weight" if self.tied else "output.weight"].T
+            y = linear(y, b + "ffn_down")
+            x = x + (norm(y, b + "post_ffw_norm") if self.behind else y)
+        x = norm(x, "output_norm") @ w["token_embd.weight" if self.tied else "output.weight"].T
+        return self.logit_cap * np.tanh(x / self.logit_cap) if self.logit_cap and cap else x
 
     # ---- GGUF ----
 
@@ -192,6 +231,12 @@ class Model:
         meta[f"{a}.attention.layer_norm_epsilon" if self.gpt2 else f"{a}.attention.layer_norm_rms_epsilon"] = self.eps
         if self.window:
             meta[f"{a}.attention.sliding_window"] = self.window
+        if self.score_cap:
+            meta[f"{a}.attn_logit_softcapping"] = float(self.score_cap)
+        if self.logit_cap:
+            meta[f"{a}.final_logit_softcapping"] = float(self.logit_cap)
+        if self.local_theta and self.local_theta != 10000:
+            meta[f"{a}.rope.freq_base_swa"] = float(self.local_theta)
         if (self.scaling or {}).get("rope_type") == "linear":
             meta.update({f"{a}.rope.scaling.type": "linear", f"{a}.rope.scaling.factor": float(self.scaling["factor"])})
         meta.update(extra or {})
@@ -210,18 +255,37 @@ class Model:
 
     # ---- transformers ----
 
-    def huggingface(self, folder, dtype="F32", shards=1, config=None):
+    def huggingface(self, folder, dtype="F32", shards=1, config=None, text_part=False):
         os.makedirs(folder, exist_ok=True)
         c = {"model_type": self.arch, "hidden_size": self.hidden, "num_hidden_layers": self.layers,
              "num_attention_heads": self.heads, "num_key_value_heads": self.kv, "head_dim": self.dim, "vocab_size": self.vocab,
              "intermediate_size": self.inner, "max_position_embeddings": self.context, "rms_norm_eps": self.eps,
              "rope_theta": self.theta, "rope_scaling": self.scaling, "eos_token_id": [2, 3], "bos_token_id": 1,
-             "sliding_window": self.window or None}
+             "sliding_window": self.window or None, "attn_logit_softcapping": self.score_cap or None,
+             "final_logit_softcapping": self.logit_cap or None}
+        if self.behind:
+            c["query_pre_attn_scalar"] = self.scalar or self.dim
+        if self.local_theta:
+            c["rope_local_base_freq"] = self.local_theta
+        if self.arch == "gemma3":
+            c["model_type"] = "gemma3_text"
+        if self.rotary != self.dim:
+            c["partial_rotary_factor"] = self.rotary / self.dim
+        if self.original:
+            c["original_max_position_embeddings"] = self.original
+        if self.gemma:
+            c["hidden_activation"] = "gelu_pytorch_tanh"
         if self.gpt2:
             c = {"model_type": "gpt2", "n_embd": self.hidden, "n_layer": self.layers, "n_head": self.heads, "n_inner": self.inner,
                  "vocab_size": self.vocab, "n_positions": self.context, "layer_norm_epsilon": self.eps,
                  "activation_function": "gelu_new"}
         c.update(config or {})
+        if text_part:  # as the files of Gemma 3 that know images have it: nothing that is transformers' own
+            own = {"num_key_value_heads", "head_dim", "hidden_size", "num_attention_heads", "num_hidden_layers", "vocab_size", "intermediate_size",
+                   "rope_scaling", "sliding_window", "max_position_embeddings", "rms_norm_eps"}
+            c = {"model_type": "gemma3", "eos_token_id": [1, 3], "text_config": {k: v for k, v in c.items() if k in own}}
+            self.w["vision_tower.layers.0.fc"] = np.ones((2, 3), np.float32)
+            self.scalar = 256
         with open(os.path.join(folder, "config.json"), "w") as f:
             json.dump(c, f)
         tensors = {}
@@ -234,7 +298,8 @@ class Model:
                 self.w[name] = v + np.float32(1)
             if self.gpt2 and v.ndim == 2 and name.startswith("blk"):
                 v = v.T
-            tensors[self.own_name(name)] = np.ascontiguousarray(v)
+            own = name if "vision" in name else self.own_name(name)
+            tensors["language_model." + own if text_part and "vision" not in name else own] = np.ascontiguousarray(v)
         names = sorted(tensors)
         parts = [names[i::shards] for i in range(shards)]
         files = [f"model-{i + 1:05}-of-{shards:05}.safetensors" for i in range(shards)] if shards > 1 else ["model.safetensors"]
@@ -256,6 +321,9 @@ class Model:
                      "attn_qkv": "self_attn.qkv_proj", "attn_q_norm": "self_attn.q_norm", "attn_k_norm": "self_attn.k_norm",
                      "attn_output": "self_attn.o_proj", "ffn_norm": "post_attention_layernorm", "ffn_gate": "mlp.gate_proj",
                      "ffn_up": "mlp.gate_up_proj" if self.joined else "mlp.up_proj", "ffn_down": "mlp.down_proj"}
+        if self.behind:
+            table.update({"post_attention_norm": "post_attention_layernorm", "ffn_norm": "pre_feedforward_layernorm",
+                          "post_ffw_norm": "post_feedforward_layernorm"})
         parts = name.split(".")
         own = table[parts[-2]] + "." + parts[-1]
         if parts[0] == "blk":
@@ -291,13 +359,13 @@ class Model:
 def random_blocks(rng, kind, rows, columns, scale):
     _, elems, size = BLOCKS[kind]
     n = rows * columns // elems
-    raw = rng.integers(0, 256, (n, size), dtype=np.uint8)
+    raw = rng.randint(0, 256, (n, size), dtype=np.uint8)
     spread = {"Q8_0": 74, "Q6_K": 18.5 * 40, "Q4_K": 4.6 * 32, "Q5_K": 9.2 * 32, "Q4_0": 4.6, "Q4_1": 4.6, "Q5_0": 9.2, "Q5_1": 9.2}[kind]
     d = (rng.uniform(0.7, 1.3, n) * scale / spread).astype(np.float16).view(np.uint8).reshape(n, 2)
     m = (-rng.uniform(0.7, 1.3, n) * scale).astype(np.float16)
     if kind == "Q6_K":
         raw[:, 208:] = d
-        raw[:, 192:208] = rng.integers(-64, 64, (n, 16)).astype(np.int8).view(np.uint8)
+        raw[:, 192:208] = rng.randint(-64, 64, (n, 16)).astype(np.int8).view(np.uint8)
     else:
         raw[:, :2] = d
     if kind in ("Q4_1", "Q5_1"):
@@ -357,6 +425,9 @@ def write_gguf(meta, tensors):
     out = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(meta))
     for k, v in meta.items():
         out += text(k)
+        if isinstance(v, list):  # of bools
+            out += struct.pack("<IIQ", 9, 7, len(v)) + bytes(v)
+            continue
         out += struct.pack("<I", 8) + text(v) if isinstance(v, str) else \
             struct.pack("<If", 6, v) if isinstance(v, float) else struct.pack("<II", 4, v)
     at = 0

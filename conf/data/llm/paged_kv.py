@@ -17,8 +17,8 @@ kv_dtype = "float32"  # of pages
 window = False  # whether lengths say where the window of a sequence begins, and its sinks
 rotary_dim = 64  # 0: nothing is rotated
 interleaved = False  # pairs are neighbours; else they are half of rotary_dim apart
-long_from = 2147483647  # positions from here on take the second row of frequencies
 amplitude = 1.0  # of cosines and sines
+soft_cap = 0.0  # scores are soft_cap * tanh(score / soft_cap); 0: as they are
 group = q_heads // kv_heads
 half = rotary_dim // 2
 # elements that are worked on together; heads of queries that read keys and values once for all; vectors of values at once
@@ -98,25 +98,24 @@ def kv_cache_debug_get_kv(
 @T.prim_func
 def tir_split_rotary(
     qkv_handle: T.handle, position_handle: T.handle, q_handle: T.handle, k_handle: T.handle, v_handle: T.handle,
-    frequency_handle: T.handle,
+    frequency_handle: T.handle, row: T.int32,
 ):
     T.func_attr({"tirx.noalias": True})
-    rows = T.int64()
+    rows, tables = T.int64(), T.int64()
     qkv = T.match_buffer(qkv_handle, (rows, q_heads + 2 * kv_heads, head_dim), dtype)
     position_map = T.match_buffer(position_handle, (rows,), "int32")
     q = T.match_buffer(q_handle, (rows, q_heads, head_dim), dtype)
     k = T.match_buffer(k_handle, (rows, kv_heads, head_dim), dtype)
     v = T.match_buffer(v_handle, (rows, kv_heads, head_dim), dtype)
-    frequency = T.match_buffer(frequency_handle, (2, half), "float32")
+    frequency = T.match_buffer(frequency_handle, (tables, half), "float32")
     for r in range(rows):
         with T.sblock("rotary"):
             vr = T.axis.spatial(rows, r)
-            T.reads(qkv[vr, 0:q_heads + 2 * kv_heads, 0:head_dim], position_map[vr], frequency[0:2, 0:half])
+            T.reads(qkv[vr, 0:q_heads + 2 * kv_heads, 0:head_dim], position_map[vr], frequency[row, 0:half])
             T.writes(q[vr, 0:q_heads, 0:head_dim], k[vr, 0:kv_heads, 0:head_dim], v[vr, 0:kv_heads, 0:head_dim])
             if rotary_dim > 0:
                 cosine = T.sblock_alloc_buffer((half,), "float32", scope="local")
                 sine = T.sblock_alloc_buffer((half,), "float32", scope="local")
-                row: T.let[T.int64] = T.if_then_else(position_map[vr] >= long_from, T.int64(1), T.int64(0))
                 for i in range(half):
                     cosine[i] = T.cos(T.Cast("float32", position_map[vr]) * frequency[row, i]) * T.float32(amplitude)
                     sine[i] = T.sin(T.Cast("float32", position_map[vr]) * frequency[row, i]) * T.float32(amplitude)
@@ -229,7 +228,8 @@ def tir_attention_prefill(
                             if lanes >= 4:
                                 for l in T.vectorized(2):
                                     part[w, l] = part[w, l] + part[w, l + 2]
-                            product: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                            plain: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                            product: T.let[T.float32] = T.tanh(plain / T.float32(soft_cap)) * T.float32(soft_cap) if soft_cap > 0 else plain
                             score[w, j] = T.if_then_else(
                                 (j < visible and (p * page_tokens + j < sinks or p * page_tokens + j >= begin)) if window else j < visible,
                                 product,

@@ -9,8 +9,8 @@ kv_dtype = "int32"
 window = False
 rotary_dim = 0
 interleaved = False
-long_from = 0
 amplitude = 0.0
+soft_cap = 0.0
 
 
 @T.prim_func
@@ -23,14 +23,14 @@ def tir_attention_prefill(x: T.Buffer((head_dim,), dtype)):
     if window:
         x[0] = T.Cast(dtype, 1)
     else:
-        x[0] = T.Cast(dtype, 0)
+        x[0] = T.Cast(dtype, soft_cap)
 
 
 @T.prim_func
 def tir_split_rotary(x: T.Buffer((rotary_dim,), "float32")):
     x[0] = T.float32(amplitude)
     if interleaved:
-        x[1] = T.Cast("float32", long_from)
+        x[1] = T.float32(1)
 
 
 @T.prim_func
