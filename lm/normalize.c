@@ -112,7 +112,8 @@ next_prefix(const tnl_tokenizer *t, const tnl_charsmap *m, const char *s, size_t
 }
 
 static void
-sentencepiece(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_text s, tnb_buf *out)
+sentencepiece(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_text s, size_t most,
+              tnb_buf *out)
 {
     const char *space = z->escape ? TNL_LOW_LINE : " ";
     size_t n_space = strlen(space), at = 0, length, begin = out->n;
@@ -126,7 +127,7 @@ sentencepiece(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_text s, tnb_b
         return;
     if (z->dummy_prefix && !z->suffix)
         tnb_buf_put(out, space, n_space);
-    for (bool after_space = z->remove_extra; at < s.n; at += length) {
+    for (bool after_space = z->remove_extra; at < s.n && out->n <= most; at += length) {
         tnl_text p = next_prefix(t, &z->map, s.s + at, s.n - at, &length);
         for (; after_space && p.n && p.s[0] == ' '; p.s++)
             p.n--;
@@ -143,13 +144,20 @@ sentencepiece(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_text s, tnb_b
         tnb_buf_put(out, space, n_space);
 }
 
+size_t
+tnl_most_text(size_t n)
+{
+    enum { GROWTH = 64, LEAST = 1 << 20 };
+    return n * GROWTH + LEAST; /* n is at most 1 GiB */
+}
+
 /* The table as `tokenizers` applies it: to graphemes of less than six bytes, and where that gives nothing to
  * characters; of what the table holds the shortest beginning counts, for all of it. */
 static void
-charsmap(const tnl_charsmap *m, tnl_text s, tnb_buf *out)
+charsmap(const tnl_charsmap *m, tnl_text s, size_t most, tnb_buf *out)
 {
     size_t length;
-    for (size_t at = 0; at < s.n;) {
+    for (size_t at = 0; at < s.n && out->n <= most;) {
         size_t end = at;
         utf8proc_int32_t state = 0;
         for (uint32_t last = 0; end < s.n;) {
@@ -215,10 +223,11 @@ each_char(tnl_normal kind, tnl_text s, tnb_buf *out)
 }
 
 static tnb_status
-replace(const tnl_normalizer *z, tnl_matcher *m, tnl_text s, tnb_buf *out, tnb_err *err)
+replace(const tnl_normalizer *z, tnl_matcher *m, tnl_text s, size_t most, tnb_buf *out,
+        tnb_err *err)
 {
     size_t at = 0, from = 0, to = 0;
-    while (at < s.n) {
+    while (at < s.n && out->n <= most) {
         bool found;
         if (z->regex) {
             TNB_TRY(tnl_match(m, z->regex, s, at, &found, &from, &to, err));
@@ -256,9 +265,10 @@ strip(const tnl_normalizer *z, tnl_text s)
     return to > from ? (tnl_text){s.s + from, to - from} : (tnl_text){"", 0};
 }
 
+/* May stop when there are more than `most` bytes. */
 static tnb_status
-step(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_matcher *m, tnl_text s, tnb_buf *out,
-     tnb_err *err)
+step(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_matcher *m, tnl_text s, size_t most,
+     tnb_buf *out, tnb_err *err)
 {
     switch (z->kind) {
     case TNL_NFC:
@@ -276,17 +286,17 @@ step(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_matcher *m, tnl_text s
         tnb_buf_put(out, s.s, s.n);
         return TNB_OK;
     case TNL_REPLACE:
-        return replace(z, m, s, out, err);
+        return replace(z, m, s, most, out, err);
     case TNL_PREPEND:
         if (s.n)
             tnb_buf_put(out, z->content.s, z->content.n);
         tnb_buf_put(out, s.s, s.n);
         return TNB_OK;
     case TNL_CHARSMAP:
-        charsmap(&z->map, s, out);
+        charsmap(&z->map, s, most, out);
         return TNB_OK;
     case TNL_SENTENCEPIECE:
-        sentencepiece(t, z, s, out);
+        sentencepiece(t, z, s, most, out);
         return TNB_OK;
     }
     return tnb_fail(err, TNB_INTERNAL, "unknown normalizer");
@@ -295,12 +305,17 @@ step(const tnl_tokenizer *t, const tnl_normalizer *z, tnl_matcher *m, tnl_text s
 tnb_status
 tnl_normalize(const tnl_tokenizer *t, tnl_matcher *m, tnl_text s, tnb_buf *out, tnb_err *err)
 {
+    const size_t most = tnl_most_text(s.n);
     tnb_buf now = {0}, next = {0};
     tnb_status st = TNB_OK;
     for (uint32_t i = 0; i < t->n_normalizers && st == TNB_OK; i++) {
         next.n = 0;
-        st = step(t, &t->normalizers[i], m, i ? (tnl_text){now.s ? now.s : "", now.n} : s, &next,
-                  err);
+        st = step(t, &t->normalizers[i], m, i ? (tnl_text){now.s ? now.s : "", now.n} : s, most,
+                  &next, err);
+        if (st == TNB_OK && next.n > most)
+            st = tnb_fail(err, TNB_BOUNDS,
+                          "the tokenizer's normalizers make more than %zu bytes of a text of %zu",
+                          most, s.n);
         tnb_buf b = now;
         now = next;
         next = b;

@@ -11,48 +11,110 @@
 #define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define BEFORE_WORD "[^\\r\\n\\p{L}\\p{N}]?"
-#define REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define REST_SLASH " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define SPACES_LAST "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define REST " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" SPACES_LAST
+#define REST_SLASH " ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" SPACES_LAST
+#define CASED(digits)                                                                            \
+    BEFORE_WORD UPPER "*" LOWER "+" SHORT_FORMS "?|" BEFORE_WORD UPPER "+" LOWER "*" SHORT_FORMS \
+                      "?|" digits "|" REST_SLASH
+#define ASCII_MARK "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~]"
+#define MARKS_AND_WORDS ASCII_MARK "[A-Za-z]+|[^\\r\\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+|"
+#define HAN_KANA "[\\x{4e00}-\\x{9fa5}\\x{3040}-\\x{309f}\\x{30a0}-\\x{30ff}]+"
+#define NOT_HAN(of) "(?:(?!\\p{Han})" of ")"
+#define HAN_WORDS                                                                           \
+    BEFORE_WORD NOT_HAN(UPPER) "*" NOT_HAN(LOWER) "+" SHORT_FORMS "?|" BEFORE_WORD NOT_HAN( \
+        UPPER) "+" NOT_HAN(LOWER) "*" SHORT_FORMS "?"
+#define BLOOM_WORDS " ?[^(\\s|.,!?\\x{2026}\\x{3002}\\x{ff0c}\\x{3001}\\x{964}\\x{6d4}\\x{60c})]+"
 
-/* `tokenizer.ggml.pre` -> the regular expressions that cut words, one after another. */
+/* `tokenizer.ggml.pre` -> the regular expressions that cut words, one after another: those of the
+ * models' own tokenizer.json, as llama.cpp's table has them. */
+enum { IGNORE_MERGES = 1, ADD_BEGIN = 2, MOST_PATTERNS = 6 };
 typedef struct pre {
     const char *names; /* with blanks around */
-    const char *patterns[5];
-    bool ignore_merges;
+    const char *patterns[MOST_PATTERNS];
+    int flags;
 } pre;
 static const pre pres[] = {
-    {" gpt-2 phi-2 mpt olmo jais jais-2 trillion granite-docling gpt2 gigachat jina-es jina-de "
-     "jina-v2-code roberta-bpe modern-bert ",
+    {" gpt-2 phi-2 mpt olmo jais trillion granite-docling gpt2 gigachat jina-es jina-de jina-v2-es "
+     "jina-v2-de jina-v1-en jina-v2-code roberta-bpe modern-bert a.x-4.0 mellum exaone4 ",
      {GPT2_WORDS},
-     false},
-    {" llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 dbrx smaug-bpe ",
+     0},
+    {" llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano ",
      {SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}{1,3}|" REST},
-     true},
-    {" glm4 chatglm-bpe ", {SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}{1,3}|" REST}, false},
-    {" qwen2 deepseek-r1-qwen stablelm2 hunyuan megrez kormo grok-2 solar-open ",
+     IGNORE_MERGES | ADD_BEGIN},
+    {" glm4 chatglm-bpe dbrx smaug-bpe ",
+     {SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}{1,3}|" REST},
+     0},
+    {" jais-2 ",
+     {SHORT_FORMS "|" BEFORE_WORD
+                  "\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|"
+                  "\\s{512}(?!\\S)|\\s{256}(?!\\S)|\\s{128}(?!\\S)|\\s{64}(?!\\S)|\\s{32}(?!\\S)|"
+                  "\\s{16}(?!\\S)|\\s{8}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s{1}"},
+     0},
+    {" qwen2 deepseek-r1-qwen stablelm2 hunyuan megrez kormo grok-2 solar-open f2llmv2 ",
      {SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}|" REST},
-     false},
+     0},
+    {" ufakzeka ", {BEFORE_WORD "\\p{L}+|\\p{N}|" REST}, 0},
+    {" laguna ", {"[^\\n]+|[\\n]+", SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}|" REST}, 0},
+    {" minicpm5 ",
+     {"\\p{N}{1,3}", SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}+|" REST},
+     IGNORE_MERGES},
+    {" seed-coder ",
+     {SHORT_FORMS "|" BEFORE_WORD "\\p{L}+|\\p{N}{1}| ?[^\\s\\p{L}\\p{N}\\r\\n]+|" SPACES_LAST},
+     0},
+    {" bailingmoe bailingmoe2 llada-moe ",
+     {"'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}+|\\p{N}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*|"
+      "\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"},
+     0},
+    {" exaone-moe ",
+     {SHORT_FORMS "|" BEFORE_WORD "(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+|\\p{N}| "
+                  "?[^\\s\\p{L}\\p{N}]+[\\r\\n/]?|\\s*[\\r\\n]|\\s+(?!\\S)|\\s+"},
+     0},
     {" qwen35 ",
-     {SHORT_FORMS
-      "|" BEFORE_WORD
-      "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"},
-     false},
+     {SHORT_FORMS "|" BEFORE_WORD
+                  "[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|" SPACES_LAST},
+     0},
     {" starcoder refact command-r smollm codeshell exaone minerva-7b mellum2 ",
      {"\\p{N}", GPT2_WORDS},
-     false},
-    {" falcon ", {"[\\p{P}\\$\\+<=>\\^~\\|`]+", GPT2_WORDS, "[0-9][0-9][0-9]"}, false},
+     0},
+    {" falcon ", {"[\\p{P}\\$\\+<=>\\^~\\|`]+", GPT2_WORDS, "[0-9][0-9][0-9]"}, 0},
+    {" deepseek-llm ",
+     {"[\\r\\n]", "\\s?[\\p{Lu}\\p{Ll}\\p{Lt}]+",
+      "\\s?[!-/:-~\\x{ff01}-\\x{ff0f}\\x{ff1a}-\\x{ff5e}\\x{2018}-\\x{201f}\\x{3000}-\\x{3002}]+",
+      "\\s+$", "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+", "\\p{N}+"},
+     0},
     {" deepseek-coder ",
      {"[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+",
       "[\\x{4e00}-\\x{9fa5}\\x{800}-\\x{4e00}\\x{ac00}-\\x{d7ff}]+", "\\p{N}"},
-     false},
+     0},
+    {" deepseek-v3 hunyuan-dense joyai-llm hy_v4 ",
+     {"\\p{N}{1,3}", HAN_KANA, MARKS_AND_WORDS " ?[\\p{P}\\p{S}]+[\\r\\n]*|" SPACES_LAST},
+     0},
+    {" spark2_5 ",
+     {"\\p{N}{1,3}", HAN_KANA, MARKS_AND_WORDS " ?[\\p{P}\\p{S}]+|[\\r\\n]|\\s+(?!\\S)|\\s+",
+      "\\p{N}"},
+     0},
+    {" youtu ",
+     {"[\\x{ac00}-\\x{d7a3}\\x{3131}-\\x{318e}]+|[\\x{ff01}\\x{2026}\\x{201c}\\x{201d}\\x{2018}"
+      "\\x{2019}\\x{2014}\\x{ff1a}\\x{ff1b}\\x{ff0c}\\x{3001}-\\x{303f}\\x{fe30}-\\x{fe4f}]+|"
+      "[\\x{3105}-\\x{312f}]+|" HAN_KANA,
+      CASED("\\p{N}")},
+     IGNORE_MERGES},
     {" tekken ",
      {BEFORE_WORD UPPER "*" LOWER "+|" BEFORE_WORD UPPER "+" LOWER "*|\\p{N}|" REST_SLASH},
-     true},
-    {" gpt-4o llama4 kanana2 minimax-m2 ",
-     {BEFORE_WORD UPPER "*" LOWER "+" SHORT_FORMS "?|" BEFORE_WORD UPPER "+" LOWER "*" SHORT_FORMS
-                        "?|\\p{N}{1,3}|" REST_SLASH},
-     false},
-    {" default ", {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2_WORDS, "\\p{N}+", "[0-9][0-9][0-9]"}, false},
+     IGNORE_MERGES | ADD_BEGIN},
+    {" gpt-4o llama4 kanana2 minimax-m2 talkie ", {CASED("\\p{N}{1,3}")}, 0},
+    {" granite-embed-multi-97m ", {CASED("\\p{N}{1,3}")}, IGNORE_MERGES},
+    {" tiny_aya cohere2moe ", {"\\d{1,3}(?=(?:\\d{3})*\\b)", CASED("\\p{N}{1,3}")}, 0},
+    {" kimi-k2 ", {"\\p{Han}+|" HAN_WORDS "|\\p{N}{1,3}|" REST}, 0},
+    {" superbpe ", {"\\p{N}+", "\\d{1,3}(?=(?:\\d{3})*(?!\\d))"}, 0},
+    {" poro-chat bloom gpt3-finnish ", {BLOOM_WORDS}, 0},
+    {" viking ", {BLOOM_WORDS, "\\p{N}"}, 0},
+    {" chameleon ",
+     {"<sentinel:[0-9]+>", "IMGIMG[A-I]{1,4}Z", "[\\t\\n]|    |  ", "\\p{N}",
+      "[\\p{P}!-/:-@\\[-`{-~]", GPT2_WORDS},
+     ADD_BEGIN},
+    {" default ", {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2_WORDS, "\\p{N}+", "[0-9][0-9][0-9]"}, 0},
 };
 
 static const pre *
@@ -73,7 +135,7 @@ flag(const tnb_gguf *g, const char *key, bool otherwise)
 }
 
 static tnb_status
-read_words(tnl_tokenizer *t, const tnb_gguf *g, tnb_err *err)
+read_words(tnl_tokenizer *t, const tnb_gguf *g, bool *begin, tnb_err *err)
 {
     const char *name = "default";
     size_t n = 7;
@@ -84,12 +146,13 @@ read_words(tnl_tokenizer *t, const tnb_gguf *g, tnb_err *err)
             err, TNB_UNSUPPORTED,
             "tokenizer.ggml.pre is '%.*s', which is not among the pre-tokenizers that Tenon has",
             n > 60 ? 60 : (int)n, name);
-    for (int i = 0; i < 5 && p->patterns[i]; i++)
+    for (int i = 0; i < MOST_PATTERNS && p->patterns[i]; i++)
         TNB_TRY(tnl_regex(t, p->patterns[i], strlen(p->patterns[i]),
                           &tnl_add_splitter(t, TNL_SPLIT)->regex, err));
     tnl_add_splitter(t, TNL_BYTE_LEVEL)->prefix_space =
         flag(g, "tokenizer.ggml.add_space_prefix", false);
-    t->ignore_merges = p->ignore_merges;
+    t->ignore_merges = p->flags & IGNORE_MERGES;
+    *begin = p->flags & ADD_BEGIN;
     return TNB_OK;
 }
 
@@ -152,7 +215,7 @@ read_tokens(tnl_tokenizer *t, const tnb_gguf *g, bool scores_needed, tnb_err *er
 }
 
 static tnb_status
-read_meanings(tnl_tokenizer *t, const tnb_gguf *g, bool begin, tnb_err *err)
+read_meanings(tnl_tokenizer *t, const tnb_gguf *g, bool begin, bool end, tnb_err *err)
 {
     static const char *const keys[] = {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
                                        "tokenizer.ggml.unknown_token_id",
@@ -172,7 +235,7 @@ read_meanings(tnl_tokenizer *t, const tnb_gguf *g, bool begin, tnb_err *err)
     t->after = TNB_NEW_N(t->arena, int32_t, 64);
     if (flag(g, "tokenizer.ggml.add_bos_token", begin) && t->meaning[TNL_BEGIN_OF_TEXT] >= 0)
         t->before[t->n_before++] = t->meaning[TNL_BEGIN_OF_TEXT];
-    if (flag(g, "tokenizer.ggml.add_eos_token", false) && t->meaning[TNL_END_OF_TEXT] >= 0)
+    if (flag(g, "tokenizer.ggml.add_eos_token", end) && t->meaning[TNL_END_OF_TEXT] >= 0)
         t->after[t->n_after++] = t->meaning[TNL_END_OF_TEXT];
     const char *s;
     size_t n;
@@ -226,17 +289,18 @@ read_open(tnl_tokenizer *t, const tnb_gguf *g, tnb_err *err)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "tokenizer.ggml.model is '%.*s'; Tenon has gpt2, llama and t5",
                         n > 60 ? 60 : (int)n, kind);
+    bool begin = !bytes && !unigram; /* a file without add_bos_token */
     t->model = bytes ? TNL_BPE_RANKED : unigram ? TNL_UNIGRAM_MODEL : TNL_BPE_SCORED;
     if (bytes) {
         t->decoder = TNL_DECODE_BYTE_LETTERS;
-        TNB_TRY(read_words(t, g, err));
+        TNB_TRY(read_words(t, g, &begin, err));
     } else {
         TNB_TRY(read_pieces(t, g, err));
     }
     TNB_TRY(read_tokens(t, g, !bytes, err));
     if (bytes)
         TNB_TRY(read_merges(t, g, err));
-    TNB_TRY(read_meanings(t, g, !bytes && !unigram, err));
+    TNB_TRY(read_meanings(t, g, begin, unigram, err));
     if (!bytes)
         t->unknown = t->meaning[TNL_UNKNOWN];
     return tnl_finish(t, err);

@@ -174,6 +174,8 @@ read_splitter(tnl_tokenizer *t, const json_t *o, tnb_err *err)
         p->text = kept(t, json_object_get(o, "replacement"));
         if (!p->text.n)
             p->text = (tnl_text){TNL_LOW_LINE, 3};
+        if (tnl_char_at(p->text.s, p->text.n).n != p->text.n)
+            return tnb_fail(err, TNB_FORMAT, "Metaspace: 'replacement' is no single character");
         p->behavior = TNL_MERGED_WITH_NEXT;
         p->split = flag_of(o, "split", true);
         p->prepend = scheme ? (strcmp(scheme, "first") == 0   ? TNL_FIRST

@@ -166,6 +166,7 @@ one_piece(const tnl_splitter *p, tnl_matcher *m, tnl_text s, bool first, tnl_pie
 tnb_status
 tnl_split(const tnl_tokenizer *t, tnl_matcher *m, tnl_pieces *p, tnb_err *err)
 {
+    const size_t n = p->text.n, most = tnl_most_text(n);
     tnl_pieces next = {0};
     tnb_status st = TNB_OK;
     for (uint32_t i = 0; i < t->n_splitters && st == TNB_OK; i++) {
@@ -173,6 +174,11 @@ tnl_split(const tnl_tokenizer *t, tnl_matcher *m, tnl_pieces *p, tnb_err *err)
         for (size_t k = 0, from = 0; k < p->n && st == TNB_OK; from = p->end[k++])
             st = one_piece(&t->splitters[i], m, (tnl_text){p->text.s + from, p->end[k] - from},
                            p->first && k == 0, &next, err);
+        if (st == TNB_OK && next.text.n > most) /* a step makes four bytes of one at most */
+            st =
+                tnb_fail(err, TNB_BOUNDS,
+                         "the tokenizer's pre-tokenizers make more than %zu bytes of a text of %zu",
+                         most, n);
         next.first = p->first;
         tnl_pieces b = *p;
         *p = next;

@@ -287,7 +287,10 @@ tnl_match(tnl_matcher *m, const struct pcre2_real_code_8 *re, tnl_text s, size_t
           size_t *from, size_t *to, tnb_err *err);
 
 /* ---- normalize.c, split.c ---- */
-/* Appends the text after all normalizers to `out`. */
+/* What normalizers, and pre-tokenizers, may make of n bytes. */
+size_t
+tnl_most_text(size_t n);
+/* Appends the text after all normalizers to `out`. TNB_BOUNDS: more than tnl_most_text. */
 tnb_status
 tnl_normalize(const tnl_tokenizer *t, tnl_matcher *m, tnl_text s, tnb_buf *out, tnb_err *err);
 /* The letter that stands for a byte in byte-level vocabularies, and back; -1: none. */

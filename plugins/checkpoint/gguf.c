@@ -96,7 +96,6 @@ static void
 read_numbers(reading *r)
 {
     checkpoint_model *m = r->m;
-    const tnb_gguf_value *tokens = tnb_gguf_find(r->g, "tokenizer.ggml.tokens");
     const tnb_gguf_tensor *embed = tnb_gguf_find_tensor(r->g, "token_embd.weight");
     m->layers = number(r, "block_count", -1);
     m->hidden = number(r, "embedding_length", -1);
@@ -113,9 +112,12 @@ read_numbers(reading *r)
     if (!(m->score_scale > 0) && m->layers == m->architecture->wide_layers && m->heads > 0)
         m->score_scale = 1 / sqrt((double)m->hidden / (double)m->heads);
     /* the table of embeddings may be padded beyond the tokenizer's texts */
-    m->vocabulary = embed && embed->ndim == 2 ? embed->shape[0]
-                    : tokens                  ? (int64_t)tokens->n
-                                              : number(r, "vocab_size", 0);
+    m->vocabulary = embed && embed->ndim > 0 ? embed->shape[0] : 0;
+    if (!embed && !r->failed) {
+        r->failed = true;
+        checkpoint_fail(m, NULL, TNB_NOT_FOUND,
+                        "the checkpoint lacks the tensor 'token_embd.weight'");
+    }
     m->epsilon = real(r,
                       m->flags & CHECKPOINT_LAYER_NORM ? "attention.layer_norm_epsilon"
                                                        : "attention.layer_norm_rms_epsilon",

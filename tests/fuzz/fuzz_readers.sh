@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The readers of files and payloads on their seeds, and on mutations of them: ROUNDS (2,000; 200,000 in
-# `make check-long`; of whole compilations 300 and 20,000) each; with T, for so many seconds each. Seeds that need
-# a compiler are made here.
+# The readers of files and payloads on their seeds, and on mutations of them: ROUNDS (2,000; 200,000, split by SHARD, in
+# `make check-long`; of whole compilations and imports 300 and 20,000) each; with T, for so many seconds each. Seeds
+# that need a compiler are made here.
 set -u
 fuzz=tests/fuzz/fuzz_readers
 work=$(mktemp -d) || exit 1
@@ -20,14 +20,20 @@ for m in "$work"/cases/*/model.onnx; do
     case $m in *[05]/model.onnx | *e/model.onnx) cp "$m" "$work/compile_onnx/$(basename "$(dirname "$m")").onnx" ;; esac
 done
 bad=0
+shard=${SHARD:-1/1}
+shard=${shard%/*}
 for target in ${FUZZ_TARGETS:-$($fuzz 2>/dev/null)}; do
     seeds=
     test ! -d "$work/$target" || seeds=$work/$target
     test ! -d "$top_srcdir/tests/fuzz/readers/$target" || seeds="$seeds $top_srcdir/tests/fuzz/readers/$target"
-    case $target in compile_*) rounds=300 long=20000 ;; *) rounds=2000 long=200000 ;; esac
+    case $target in
+    compile_* | llama_gguf | llama2c | huggingface) rounds=300 long=20000 ;;
+    *) rounds=2000 long=200000 ;;
+    esac
+    test -z "${TENON_LONG:-}" || rounds=$long
+    test -z "${TENON_LONG:-}" || test -z "${SHARD:-}" || rounds=$((long / ${SHARD#*/}))
     rounds=${ROUNDS:-$rounds}
-    test -z "${TENON_LONG:-}" || rounds=${ROUNDS:-$long}
     if [ -n "${T:-}" ]; then set -- -t "$T"; else set -- -r "$rounds"; fi
-    $fuzz "$target" "$@" -s "${SEED:-1}" $seeds || bad=1
+    $fuzz "$target" "$@" -s "${SEED:-$shard}" $seeds || bad=1
 done
 exit $bad

@@ -15,7 +15,7 @@ EXTRA_DIST += tests/fuzz/fuzz_text.sh tests/fuzz/text/branches.py tests/fuzz/tex
 # The other readers, and payloads of artifacts.
 if BUILD_CPU
 check_PROGRAMS += tests/fuzz/fuzz_readers
-FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/mutate_text.c tests/fuzz/read_checkpoints.c tests/fuzz/read_language.c tests/fuzz/read_models.c tests/fuzz/read_payloads.c tests/fuzz/readers.c \
+FUZZ_READERS_SOURCES = tests/fuzz/fuzz_readers.c tests/fuzz/mutate_text.c tests/fuzz/read_checkpoints.c tests/fuzz/read_folders.c tests/fuzz/read_language.c tests/fuzz/read_models.c tests/fuzz/read_payloads.c tests/fuzz/readers.c \
 	tests/fuzz/readers.h backends/cpu/produced.c tests/onnx/fuzz_seeds.c tests/onnx/fuzz_seeds.h tests/onnx/model_writer.c \
 	tests/onnx/mutate.c tests/onnx/mutate.h
 tests_fuzz_fuzz_readers_SOURCES = $(FUZZ_READERS_SOURCES)
@@ -28,13 +28,16 @@ tests_fuzz_fuzz_readers_lf_CPPFLAGS = $(tests_fuzz_fuzz_readers_CPPFLAGS) -DTENO
 tests_fuzz_fuzz_readers_lf_LDFLAGS = -fsanitize=fuzzer
 tests_fuzz_fuzz_readers_lf_LDADD = $(tests_fuzz_fuzz_readers_LDADD)
 endif
-EXTRA_DIST += tests/fuzz/dictionaries/compile_text.dict tests/fuzz/dictionaries/dnnl.dict \
-	tests/fuzz/dictionaries/ini.dict tests/fuzz/dictionaries/json.dict tests/fuzz/dictionaries/manifest.dict \
+EXTRA_DIST += tests/fuzz/dictionaries/chat_template.dict tests/fuzz/dictionaries/compile_text.dict \
+	tests/fuzz/dictionaries/dnnl.dict tests/fuzz/dictionaries/huggingface.dict tests/fuzz/dictionaries/ini.dict \
+	tests/fuzz/dictionaries/json.dict tests/fuzz/dictionaries/llama_gguf.dict tests/fuzz/dictionaries/manifest.dict \
+	tests/fuzz/dictionaries/tokenizer_gguf.dict tests/fuzz/dictionaries/tokenizer_json.dict \
 	tests/fuzz/dictionaries/tuning.dict
-EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json tests/fuzz/readers/tokenizer/hole.json
+EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json tests/fuzz/readers/tokenizer_json/hole.json
 
 # Each for T seconds: by mutations of the seeds alone, and, where clang has libFuzzer, guided by what
-# of the code they reach, in a build of its own below this one (EXECUTIONS=N T=0: so many of each).
+# of the code they reach, in a build of its own below this one (EXECUTIONS=N T=0: so many of each; FUZZ_TARGETS:
+# of these only).
 T = 60
 SEED = 1
 .PHONY: check-fuzz check-fuzz-cover
@@ -47,11 +50,16 @@ check-fuzz: tests/fuzz/fuzz_text tests/fuzz/fuzz_readers
 # FUZZ_CFLAGS=-fno-sanitize-coverage=trace-cmp for the first build.
 FUZZ_CLANG = clang
 FUZZ_CFLAGS =
+FUZZ_TARGETS =
 check-fuzz-cover:
 	$(MKDIR_P) fuzz-build && cd fuzz-build && { test -f config.status || $(abs_top_srcdir)/configure -q \
 	    CC='$(FUZZ_CLANG)' CFLAGS='-O1 -g -fsanitize=fuzzer-no-link $(FUZZ_CFLAGS)' --enable-asan; } && $(MAKE) && \
 	    $(MAKE) tests/fuzz/fuzz_readers tests/fuzz/fuzz_readers_lf tests/onnx/write_cases && \
-	    EXECUTIONS='$(EXECUTIONS)' $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)'
+	    EXECUTIONS='$(EXECUTIONS)' $(SHELL) $(abs_top_srcdir)/tests/fuzz/cover.sh '$(T)' '$(abs_top_srcdir)' $(FUZZ_TARGETS)
+
+# Of the readers of language models' files in `make check-long`.
+LONG_TESTS += tests/fuzz/cover_language.sh
+EXTRA_DIST += tests/fuzz/cover_language.sh
 
 # Passes over random graphs.
 check_PROGRAMS += tests/fuzz/fuzz_passes

@@ -67,11 +67,13 @@ gguf_seeds(tnb_buf *out, uint32_t *n)
         put(b, (uint64_t)i, 1);
 }
 
-/* A Llama of one layer, and one of llama2.c's version 1. */
+enum { HIDDEN = 8, INNER = 12, TOKENS = 5, HEADS = 2 };
+
+/* A Llama of one layer. */
 void
-checkpoint_seeds(tnb_buf *out, uint32_t *n)
+llama_gguf_seeds(tnb_buf *out, uint32_t *n)
 {
-    enum { HIDDEN = 8, INNER = 12, TOKENS = 5, HEADS = 2, NUMBERS = 5 };
+    enum { NUMBERS = 5 };
     static const char *const keys[NUMBERS] = {"llama.block_count", "llama.embedding_length",
                                               "llama.feed_forward_length",
                                               "llama.attention.head_count", "llama.context_length"};
@@ -120,14 +122,85 @@ checkpoint_seeds(tnb_buf *out, uint32_t *n)
         put(b, 0, 1);
     for (uint64_t i = 0; i < at; i++)
         put(b, 0, 1);
+}
 
-    b = &out[(*n)++];
-    put(b, 0x616b3432, 4);
-    put(b, 1, 4);
-    static const uint32_t header[] = {HIDDEN, INNER, 1, HEADS, HEADS, TOKENS, 16, 1};
-    tnb_buf_put(b, header, sizeof header);
-    for (int i = 0; i < 256 + 4 * 8 * 100; i++)
-        put(b, 0, 1);
+/* One of llama2.c's version 1, one of version 0. */
+void
+llama2c_seeds(tnb_buf *out, uint32_t *n)
+{
+    for (int version = 1; version >= 0; version--) {
+        tnb_buf *b = &out[(*n)++];
+        if (version) {
+            put(b, 0x616b3432, 4);
+            put(b, 1, 4);
+        }
+        static const uint32_t header[] = {HIDDEN, INNER, 1, HEADS, HEADS, TOKENS, 16, 1};
+        tnb_buf_put(b, header, sizeof header - (version ? 0 : 4));
+        for (int i = 0; i < 256 + 4 * 8 * 100; i++)
+            put(b, 0, 1);
+    }
+}
+
+static void
+put_tag(tnb_buf *b, const char *key, uint32_t kind)
+{
+    put_text(b, key);
+    put(b, kind, 4);
+}
+
+static void
+put_array(tnb_buf *b, const char *key, uint32_t kind, uint64_t n)
+{
+    put_tag(b, key, TNB_GGUF_ARRAY);
+    put(b, kind, 4);
+    put(b, n, 8);
+}
+
+/* Tokenizers of each kind in files without tensors. */
+void
+tokenizer_gguf_seeds(tnb_buf *out, uint32_t *n)
+{
+    static const char *const kinds[] = {"gpt2", "llama", "t5"}, *const merges[] = {"a b", "ab a"};
+    static const char *const tokens[][8] = {{"<s>", "</s>", "a", "b", "ab", "aba", "\xc4\xa0",
+                                             "\xc3\xa9"},
+                                            {"<unk>", "<s>", "<0x41>", "a", "ab", "\xe2\x96\x81",
+                                             "\xe2\x96\x81"
+                                             "ab",
+                                             "<x>"},
+                                            {"<unk>", "<s>", "<0x41>", "a", "ab", "\xe2\x96\x81",
+                                             "\xe2\x96\x81"
+                                             "ab",
+                                             "<x>"}};
+    static const char map[] = {8, 0, 0, 0, 0, 4, 0, 0, 'a', 1, 0, 0, 'x', 0};
+    for (int k = 0; k < 3 && *n < MOST_SEEDS; k++) {
+        tnb_buf *b = &out[(*n)++];
+        tnb_buf_puts(b, "GGUF");
+        put(b, 3, 4);
+        put(b, 0, 8);
+        put(b, 9, 8);
+        put_tag(b, "tokenizer.ggml.model", TNB_GGUF_STRING);
+        put_text(b, kinds[k]);
+        put_array(b, "tokenizer.ggml.tokens", TNB_GGUF_STRING, 8);
+        for (int i = 0; i < 8; i++)
+            put_text(b, tokens[k][i]);
+        put_array(b, "tokenizer.ggml.scores", TNB_GGUF_FLOAT32, 8);
+        for (uint64_t i = 0; i < 8; i++)
+            put(b, 0xc0000000 + (i << 20), 4);
+        put_array(b, "tokenizer.ggml.token_type", TNB_GGUF_INT32, 8);
+        for (int i = 0; i < 8; i++)
+            put(b, i < 2 ? 3 : k && i == 2 ? 6 : i == 7 ? 4 : 1, 4);
+        put_array(b, "tokenizer.ggml.merges", TNB_GGUF_STRING, 2);
+        for (int i = 0; i < 2; i++)
+            put_text(b, merges[i]);
+        put_tag(b, "tokenizer.ggml.pre", TNB_GGUF_STRING);
+        put_text(b, "llama-bpe");
+        put_tag(b, "tokenizer.ggml.bos_token_id", TNB_GGUF_UINT32);
+        put(b, 1, 4);
+        put_tag(b, "tokenizer.ggml.add_space_prefix", TNB_GGUF_BOOL);
+        put(b, 1, 1);
+        put_array(b, "tokenizer.ggml.precompiled_charsmap", TNB_GGUF_UINT8, sizeof map);
+        tnb_buf_put(b, map, sizeof map);
+    }
 }
 
 static volatile uint64_t sum;

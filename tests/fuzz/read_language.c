@@ -62,7 +62,7 @@ model_seed(tnb_buf *out, uint32_t *n, uint64_t kind)
 }
 
 void
-tokenizer_seeds(tnb_buf *out, uint32_t *n)
+tokenizer_json_seeds(tnb_buf *out, uint32_t *n)
 {
     static const char *const texts[] = {
         "{\"added_tokens\": [{\"id\": 6, \"content\": \"<s>\", \"special\": true, \"lstrip\": "
@@ -89,8 +89,18 @@ tokenizer_seeds(tnb_buf *out, uint32_t *n)
         "[[\"<unk>\", 0], [\"a\", -1.5], [\"ab\", -2], [\"\xe2\x96\x81\", -3], [\"<0x41>\", 0]]}}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         seed(out, n, texts[i], strlen(texts[i]));
+}
+
+void
+tokenizer_model_seeds(tnb_buf *out, uint32_t *n)
+{
     model_seed(out, n, 1);
     model_seed(out, n, 2);
+}
+
+void
+tokenizer_bin_seeds(tnb_buf *out, uint32_t *n)
+{
     tnb_buf b = {0};
     tnb_buf_put(&b, "\x08\0\0\0", 4);
     for (int i = 0; i < 264; i++) {

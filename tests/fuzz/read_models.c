@@ -155,24 +155,31 @@ read_onnx(const void *data, size_t n)
 /* ---- checkpoints of language models, which are imported only ---- */
 
 void
+import_checkpoint(const char *path)
+{
+    tnk_model model;
+    tn_ctx *ctx = tn_ctx_new(reg);
+    if (!ctx)
+        return;
+    tnk_set_limits(ctx, conf);
+    if (tnk_import(ctx, path, NULL, &model) != TNB_OK)
+        check_failure(ctx, "import");
+    else if (tn_verify(ctx, model.module))
+        wrong(ctx, "import", "the module is not well-formed");
+    else
+        reader_taken++;
+    tn_ctx_free(ctx);
+}
+
+void
 read_checkpoint(const void *data, size_t n)
 {
     char path[64];
-    tnk_model model;
     int fd = reader_file(data, n, path);
-    tn_ctx *ctx = tn_ctx_new(reg);
-    if (ctx && fd >= 0) {
-        tnk_set_limits(ctx, conf);
-        if (tnk_import(ctx, path, NULL, &model) != TNB_OK)
-            check_failure(ctx, "import");
-        else if (tn_verify(ctx, model.module))
-            wrong(ctx, "import", "the module is not well-formed");
-        else
-            reader_taken++;
-    }
-    if (fd >= 0)
-        close(fd);
-    tn_ctx_free(ctx);
+    if (fd < 0)
+        return;
+    import_checkpoint(path);
+    close(fd);
 }
 
 /* Some fields changed; what is readable stays so. */

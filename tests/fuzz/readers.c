@@ -372,7 +372,10 @@ const reader readers[] = {
     {"gguf", gguf_seeds, read_gguf, NULL, NULL, NULL},
     {"safetensors", safetensors_seeds, read_safetensors, NULL, NULL, NULL},
 #ifdef HAVE_LM
-    {"tokenizer", tokenizer_seeds, read_tokenizer, NULL, NULL, NULL},
+    {"tokenizer_json", tokenizer_json_seeds, read_tokenizer, NULL, NULL, NULL},
+    {"tokenizer_model", tokenizer_model_seeds, read_tokenizer, NULL, NULL, NULL},
+    {"tokenizer_gguf", tokenizer_gguf_seeds, read_tokenizer, NULL, NULL, NULL},
+    {"tokenizer_bin", tokenizer_bin_seeds, read_tokenizer, NULL, NULL, NULL},
     {"chat_template", template_seeds, read_template, NULL, NULL, NULL},
 #endif
     {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL, NULL},
@@ -384,7 +387,9 @@ const reader readers[] = {
     {"module", elf_seeds, read_module, NULL, NULL, NULL},
     {"artifact", artifact_seeds, read_artifact, payloads_begin, payloads_end, NULL},
     {"dnnl", dnnl_seeds, read_dnnl, payloads_begin, payloads_end, NULL},
-    {"checkpoint", checkpoint_seeds, read_checkpoint, models_begin, models_end, NULL},
+    {"llama_gguf", llama_gguf_seeds, read_checkpoint, models_begin, models_end, NULL},
+    {"llama2c", llama2c_seeds, read_llama2c, folder_begin, models_end, NULL},
+    {"huggingface", folder_seeds, read_folder, folder_begin, models_end, NULL},
     {"compile_onnx", onnx_seeds, read_onnx, models_begin, models_end, mutate_onnx},
     {"compile_text", module_seeds, read_text_module, models_begin, models_end, mutate_text},
 };

@@ -34,6 +34,8 @@ models_end(void);
 void
 onnx_seeds(tnb_buf *out, uint32_t *n);
 void
+import_checkpoint(const char *path); /* and verify it */
+void
 read_checkpoint(const void *data, size_t n);
 void
 read_onnx(const void *data, size_t n);
@@ -55,12 +57,30 @@ void
 read_safetensors(const void *data, size_t n);
 
 void
-checkpoint_seeds(tnb_buf *out, uint32_t *n);
+llama_gguf_seeds(tnb_buf *out, uint32_t *n);
+void
+llama2c_seeds(tnb_buf *out, uint32_t *n);
+void
+tokenizer_gguf_seeds(tnb_buf *out, uint32_t *n);
+
+/* In read_folders.c. */
+bool
+folder_begin(void);
+void
+folder_seeds(tnb_buf *out, uint32_t *n);
+void
+read_folder(const void *data, size_t n);
+void
+read_llama2c(const void *data, size_t n);
 
 #ifdef HAVE_LM
 /* In read_language.c. */
 void
-tokenizer_seeds(tnb_buf *out, uint32_t *n);
+tokenizer_json_seeds(tnb_buf *out, uint32_t *n);
+void
+tokenizer_model_seeds(tnb_buf *out, uint32_t *n);
+void
+tokenizer_bin_seeds(tnb_buf *out, uint32_t *n);
 void
 read_tokenizer(const void *data, size_t n);
 void

@@ -36,3 +36,9 @@ tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/checkpoints.py
 EXTRA_DIST += tests/llm/checkpoints.py tests/llm/small_model.py
+
+# Damaged and harmful ones.
+if BUILD_LM
+TESTS += tests/llm/hostile.py
+endif
+EXTRA_DIST += tests/llm/hostile.py
