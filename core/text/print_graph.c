@@ -581,12 +581,13 @@ pr_graph_function(printer *p, const tn_function *f, const char *name, const char
     p->indent++;
     p->in_function = true;
     tn_list symbols = tn_defined_symbols(p->child, &f->base);
+    tnb_ptrmap params;
+    tnb_ptrmap_init(&params, p->arena);
+    for (uint32_t i = 0; i < f->params.n; i++)
+        tnb_ptrmap_set(&params, f->params.at[i], f->params.at[i]);
     for (uint32_t i = 0; i < symbols.n; i++) {
         const tn_expr *s = symbols.at[i];
-        bool param = false;
-        for (uint32_t k = 0; k < f->params.n; k++)
-            param |= f->params.at[k] == s;
-        if (param || !tnb_ptrmap_has(&p->uses, s) || !tn_is_scalar(s))
+        if (tnb_ptrmap_has(&params, s) || !tnb_ptrmap_has(&p->uses, s) || !tn_is_scalar(s))
             continue;
         pr_printf(p, "%s = T.%s()", pr_name(p, s), tnb_dtype_print(tn_dtype_of(s)).s);
         pr_end_line(p);

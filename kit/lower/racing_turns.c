@@ -21,17 +21,19 @@ typedef struct use {
 typedef struct uses {
     const tn_for_loop *loop;
     tnb_arena *arena;
-    TNB_VEC(use) v;
+    tnb_ptrmap of; /* buffer -> use */
 } uses;
 
 static use *
 use_of(uses *u, const tn_node *buffer)
 {
-    for (uint32_t i = 0; i < u->v.n; i++)
-        if (u->v.at[i].buffer == buffer)
-            return &u->v.at[i];
-    TNB_PUSH(u->arena, u->v, (use){.buffer = buffer});
-    return &u->v.at[u->v.n - 1];
+    use *x = tnb_ptrmap_get(&u->of, buffer);
+    if (x)
+        return x;
+    x = TNB_NEW(u->arena, use);
+    *x = (use){.buffer = buffer};
+    tnb_ptrmap_set(&u->of, buffer, x);
+    return x;
 }
 
 typedef struct clamp_search {
@@ -96,9 +98,10 @@ post(tn_rewriter *r, const tn_node *n)
         (!tnk_thread_tag(f->thread_tag, &is_block, &dim) || !is_block))
         return NULL;
     uses u = {.loop = f, .arena = tn_scratch(r->ctx)};
+    tnb_ptrmap_init(&u.of, u.arena);
     tn_walk(f->body, 0, collect, NULL, &u);
-    for (uint32_t i = 0; i < u.v.n; i++) {
-        const use *x = &u.v.at[i];
+    for (uint32_t i = 0; i < u.of.n; i++) {
+        const use *x = u.of.at[i].value;
         const tn_buffer *b = tn_as_buffer(x->buffer);
         bool one_for_all = !is_block || !b->scope || !*b->scope || !strcmp(b->scope, "global");
         if (x->own || !x->loads || !x->overlaps || !(x->several || x->accumulates) || !one_for_all)
