@@ -122,14 +122,6 @@ body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d)
     return NULL;
 }
 
-/* The threads of a block that registers are allotted for, where they are constant. */
-static const char *
-attribute(tnk_emitter *e)
-{
-    int64_t most = cuda_threads(e->kernel);
-    return most ? tn_strf(e->ctx, " __launch_bounds__(%lld)", (long long)most) : "";
-}
-
 /* Of 64 bits: kit/emit makes those of fewer of them. */
 static const tnk_function_name functions[] = {{TN_INTRIN_popcount, "__popcll"},
                                               {TN_INTRIN_clz, "__clzll"},
@@ -162,7 +154,6 @@ const tnk_dialect cuda_dialect = {
     .prologue = prologue,
     .one_space = true,
     .structs = &cuda_vectors,
-    .attribute = attribute,
     .expr = expr,
     .body = body,
 };
