@@ -10,7 +10,7 @@
 #include "tenon/kit/emit_hooks.h"
 
 static const char *const threads[] = {
-    "threadIdx.x", "lane_id(0)", "threadIdx.y", "lane_id(1)", "blockIdx.x", "group_id(0)", NULL,
+    "threadIdx.x", "lane_id(0)", "blockIdx.x", "group_id(0)", NULL,
 };
 
 static const char *const reserved[] = {"far", "near", "meet", "LANES", NULL};
@@ -27,15 +27,16 @@ header(const tnk_source *s, tnb_buf *out)
         tnb_buf_puts(out, "#pragma lanec enable(pipelines)\n");
 }
 
-/* A third index is made of the second: blocks have one of 64 rows at most. */
+/* The device has two indices: the lower half of the second is y, its upper half z. */
 static const char *
 thread(tnk_emitter *e, const char *tag)
 {
     bool is_block;
     int dim;
-    if (!tnk_thread_tag(tag, &is_block, &dim) || dim != 2)
+    if (!tnk_thread_tag(tag, &is_block, &dim) || dim == 0)
         return NULL;
-    return tn_strf(e->ctx, "(%s(1) >> 6)", is_block ? "group_id" : "lane_id");
+    return tn_strf(e->ctx, dim == 1 ? "(%s(1) & 0xffff)" : "(%s(1) >> 16)",
+                   is_block ? "group_id" : "lane_id");
 }
 
 static bool
@@ -45,6 +46,11 @@ stmt(tnk_emitter *e, const tn_stmt *s)
     int64_t depth = f ? tn_dict_int(f->annotations, "lanec.pipeline", 0) : 0;
     if (depth == 0)
         return false;
+    /* Loops that are bound to threads come here too, and no loop is written for them. */
+    if (f->for_kind != TN_FOR_SERIAL) {
+        tnk_emit_fail(e, s->loc, "a pipeline of a loop that is not serial");
+        return true;
+    }
     if (depth < 0 || depth > 8) {
         tnk_emit_fail(e, s->loc, "a pipeline of depth %lld; lanec has 1 to 8", (long long)depth);
         return true;

@@ -15,7 +15,7 @@ typedef uint8_t u8;
 #define far
 #define near static
 #define LANES 32
-extern int lane, group;
-#define lane_id(d) ((d) ? 0 : lane)
-#define group_id(d) ((d) ? 0 : group)
+extern int lane[2], group[2];
+#define lane_id(d) lane[d]
+#define group_id(d) group[d]
 #define halve(x) ((x) / 2)
