@@ -14,7 +14,8 @@
 
 #include "tenon/core/pass.h"
 
-/* What the notation cannot say: all float32, w of two known extents, the bias one row of it, and nothing inside is needed outside. */
+/* What the notation cannot say: operands of float32, w of two known extents, the bias one row of it, and
+ * nothing inside is needed outside. */
 static bool
 check(tn_ctx *ctx, const tnk_match *m, void *self)
 {
@@ -35,19 +36,19 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
 static const tnk_fusion_pattern dense_bias_relu = {
     .base = {sizeof(tnk_fusion_pattern), "onelib.dense_bias_relu", "a product with bias and relu"},
     .priority = 30,
-    .pattern = "nn.relu(add(matmul(x, w), b))",
+    .pattern = "nn.relu(add(matmul(x, w){dtype=float32}, b))",
     .check = check,
 };
 static const tnk_fusion_pattern dense_bias = {
     .base = {sizeof(tnk_fusion_pattern), "onelib.dense_bias", "a product with bias"},
     .priority = 20,
-    .pattern = "add(matmul(x, w), b)",
+    .pattern = "add(matmul(x, w){dtype=float32}, b)",
     .check = check,
 };
 static const tnk_fusion_pattern dense = {
     .base = {sizeof(tnk_fusion_pattern), "onelib.dense", "a product"},
     .priority = 10,
-    .pattern = "matmul(x, w)",
+    .pattern = "matmul(x, w){dtype=float32}",
     .check = check,
 };
 const tnk_fusion_pattern *const onelib_patterns[ONELIB_N_PATTERNS] = {&dense_bias_relu, &dense_bias,

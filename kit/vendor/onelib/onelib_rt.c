@@ -118,7 +118,10 @@ take(const tnr_value *arg, struct matrix *v, tnb_err *err)
     if (!t || !tnr_tensor_is_compact(t) || !tnb_dtype_eq(t->dl.dtype, TNB_F32) || t->dl.ndim < 1)
         return tnb_fail(err, TNB_TYPE, "onelib: an argument is no compact tensor of float32");
     v->columns = t->dl.shape[t->dl.ndim - 1];
-    v->rows = v->columns ? (int64_t)t->n_elems / v->columns : 0;
+    v->rows = 1; /* which a tensor without columns has too */
+    for (int i = 0; i + 1 < t->dl.ndim; i++)
+        if (__builtin_mul_overflow(v->rows, t->dl.shape[i], &v->rows))
+            return tnb_fail(err, TNB_SHAPE, "onelib: an argument has too many rows");
     v->at = tnr_tensor_data(t);
     if (v->at || t->n_bytes == 0)
         return TNB_OK;
@@ -136,9 +139,11 @@ run(struct module *m, struct job *j, struct matrix *values, struct matrix *out, 
         return tnb_fail(err, TNB_SHAPE, "onelib: '%s': the extents of a product do not fit",
                         m->desc->symbol);
     float *packed = j->packed ? j->packed : onelib_pack(w->at, w->rows, w->columns);
+    int64_t n;
     out->rows = x->rows;
     out->columns = w->columns;
-    out->at = out->own = calloc((size_t)(out->rows * out->columns) + 1, sizeof(float));
+    if (!__builtin_mul_overflow(x->rows, w->columns, &n))
+        out->at = out->own = calloc((size_t)n + 1, sizeof(float));
     if (packed && out->at)
         onelib_dense(x->at, packed, b ? b->at : NULL, out->at, out->rows, w->rows, w->columns,
                      j->relu);

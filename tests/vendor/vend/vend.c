@@ -27,10 +27,11 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
 {
     const tn_expr *bias = tnk_match_get(m, "b");
     tn_list x, w, b;
-    int64_t n, extent;
+    int64_t k, n, extent;
     (void)ctx, (void)self;
     if (tnk_match_leaks(m) || !is_f32(tnk_match_get(m, "x"), 2, 6, &x) ||
-        !is_f32(tnk_match_get(m, "w"), 2, 2, &w) || !tn_int_value(w.at[1], &n))
+        !is_f32(tnk_match_get(m, "w"), 2, 2, &w) || !tn_int_value(w.at[0], &k) ||
+        !tn_int_value(w.at[1], &n) || k < 1) /* the library has no empty sums */
         return false;
     return !bias || (is_f32(bias, 1, 1, &b) && tn_int_value(b.at[0], &extent) && extent == n);
 }
@@ -44,10 +45,11 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
         .pattern = pattern_,                     \
         .check = check,                          \
     };
-DENSE(dense_bias_relu, 40, "nn.relu(add(matmul(x, w), b))", "a product with bias and relu")
-DENSE(dense_bias, 30, "add(matmul(x, w), b)", "a product with bias")
-DENSE(dense_relu, 20, "nn.relu(matmul(x, w))", "a product with relu")
-DENSE(dense, 10, "matmul(x, w)", "a product")
+DENSE(dense_bias_relu, 40, "nn.relu(add(matmul(x, w){dtype=float32}, b))",
+      "a product with bias and relu")
+DENSE(dense_bias, 30, "add(matmul(x, w){dtype=float32}, b)", "a product with bias")
+DENSE(dense_relu, 20, "nn.relu(matmul(x, w){dtype=float32})", "a product with relu")
+DENSE(dense, 10, "matmul(x, w){dtype=float32}", "a product")
 
 const tnk_fusion_pattern *const vend_patterns[VEND_N_PATTERNS] = {&dense_bias_relu, &dense_bias,
                                                                   &dense_relu, &dense};

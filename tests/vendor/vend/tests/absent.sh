@@ -20,7 +20,7 @@ said "$missing"
 said "hint: install libvend 3, .*; or leave its work to the target: \[tenon\] fallback = true"
 "$TENON" diff "$here/mlp.py" --exec -t cpu $dispatch --set tenon.fallback=true >"$out/log" 2>&1 || fail "falls back to other results"
 said "warning: nothing is given to vend: $missing"
-said '^2 functions run, [1-9][0-9]* elements compared, .* 0 differ'
+said '^3 functions run, [1-9][0-9]* elements compared, .* 0 differ'
 "$TENON" run "$out/one.tno" --config vend.ini >"$out/log" 2>&1 && fail "runs without the library"
 said "$missing"
 "$TENON" run "$out/two.tno" --log info --config vend.ini >"$out/log" 2>&1 || fail "the second variant is not taken"

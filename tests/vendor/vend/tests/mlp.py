@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT-0
-# Layers of all four patterns, more of them than the library's queue holds; a product that it does not take (both operands batched), one
-# whose sum is needed twice, and work of the target between them.
+# Layers of all four patterns, more of them than the library's queue holds; products that it does not take (both operands batched, a sum
+# in another type), one whose sum is needed twice, one of nothing, and work of the target between them.
 from tvm.script import ir as I, relax as R
 @I.ir_module
 class Module:
@@ -26,5 +26,13 @@ class Module:
         with R.dataflow():
             a = R.nn.relu(R.matmul(x, w))
             y = R.matmul(a, v)
+            z = R.matmul(x, w, out_dtype="float64")
+            R.output(y, z)
+        return (y, z)
+
+    @R.function
+    def of_nothing(x: R.Tensor(("n", 0), "float32"), w: R.Tensor((0, 5), "float32"), b: R.Tensor((5,), "float32")):
+        with R.dataflow():
+            y = R.add(R.matmul(x, w), b)
             R.output(y)
         return y
