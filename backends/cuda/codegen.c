@@ -276,6 +276,7 @@ write_payload(work *w, tnk_code *out)
 {
     tn_ctx *ctx = w->ctx;
     tnb_buf b = {0};
+    const tn_node *arch = tn_string(ctx, w->arch);
     cuda_payload head = {CUDA_MAGIC, CUDA_VERSION, w->n, 0, {0}};
     cuda_kernel *records = TNB_NEW_N(tn_scratch(ctx), cuda_kernel, w->n + 1);
     memcpy(head.arch, w->arch, strlen(w->arch));
@@ -304,7 +305,8 @@ write_payload(work *w, tnk_code *out)
     *out = (tnk_code){.format = CUDA_FORMAT,
                       .bytes = b.failed ? NULL : tnb_dup(tn_arena(ctx), b.s, b.n),
                       .n_bytes = b.n,
-                      .requires_ = tn_dictv(ctx, "features", tn_array_of(ctx, (tn_list){0}), NULL)};
+                      .requires_ = tn_dictv(ctx, "features",
+                                            tn_array_of(ctx, tn_list_of(ctx, &arch, 1)), NULL)};
     tnb_buf_free(&b);
     if (out->bytes && tn_ctx_check_memory(ctx))
         return TNB_OK;
