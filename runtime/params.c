@@ -13,6 +13,9 @@
 #include <unistd.h>
 #include "tenon/base/hash.h"
 #include "tenon/base/json.h"
+#include "tenon/base/log.h"
+
+#pragma weak params_use_file /* not in every program: see there */
 
 enum { MAX_FILES = 4096 };
 
@@ -386,6 +389,28 @@ take_options(const tnr_params_options *opt, tnr_params_options *out, tnb_err *er
     return TNB_OK;
 }
 
+void
+params_warn_memory(const char *why)
+{
+    tnb_log(TNB_LOG_WARN,
+            "weights are transformed in memory, each time that the model is opened: %s", why);
+}
+
+static tnb_status
+use_parameter_file(params *p, const struct tnb_conf *conf, const tnr_params_options *opt,
+                   tnb_err *err)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < p->tuple.n; i++)
+        any |= p->list[i].transform != NULL;
+    if (!any || opt->no_cache)
+        return TNB_OK;
+    if (params_use_file)
+        return params_use_file(p, conf, opt, err);
+    params_warn_memory("this program is linked without parameter files");
+    return TNB_OK;
+}
+
 tnb_status
 tnr_params_open(tnr_vm *vm, const tnr_params_options *opt, tnr_value *out, tnb_err *err)
 {
@@ -420,7 +445,7 @@ tnr_params_open(tnr_vm *vm, const tnr_params_options *opt, tnr_value *out, tnb_e
     if (st == TNB_OK)
         st = read_list(p, a, &given, root, err);
     if (st == TNB_OK)
-        st = params_use_file(p, vm->rt->opt.conf, &given, err);
+        st = use_parameter_file(p, vm->rt->opt.conf, &given, err);
     if (st == TNB_OK && tnb_arena_failed(arena))
         st = tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of weights");
     json_decref(root);

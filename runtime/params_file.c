@@ -17,7 +17,6 @@
 #include "tenon/base/conf.h"
 #include "tenon/base/hash.h"
 #include "tenon/base/json.h"
-#include "tenon/base/log.h"
 
 enum { ALIGN = 64, USUAL_LIMIT = 65536 /* MiB, as [tenon] weights_cache_size */, VERSION = 1 };
 
@@ -292,11 +291,6 @@ params_use_file(params *p, const struct tnb_conf *conf, const tnr_params_options
 {
     plan pl = {.written = p->files[0]->written};
     tnb_err why = {0};
-    bool any = false;
-    for (uint32_t i = 0; i < p->tuple.n; i++)
-        any |= is_transformed(&p->list[i]);
-    if (!any || opt->no_cache)
-        return TNB_OK;
     tnb_status st = open_cache(p, conf, &pl, &why);
     if (st == TNB_OK && (!(pl.key = key_of(p)) || !make_header(p, &pl)))
         st = tnb_fail(&why, TNB_NO_MEMORY, "no memory for a parameter file's header");
@@ -311,8 +305,6 @@ params_use_file(params *p, const struct tnb_conf *conf, const tnr_params_options
     if (st != TNB_OK && params_check_files(p, err) != TNB_OK)
         return TNB_IO;
     if (st != TNB_OK)
-        tnb_log(TNB_LOG_WARN,
-                "weights are transformed in memory, each time that the model is opened: %s",
-                why.message);
+        params_warn_memory(why.message);
     return TNB_OK;
 }

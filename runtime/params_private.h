@@ -60,9 +60,13 @@ void
 params_make_rows(const params *p, const weight *w, uint64_t first, uint64_t n, void *out);
 
 /* Finds or makes the parameter file of all weights that are transformed: they then lie there. `conf` may be NULL. Without a cache
- * they stay as they are, to be made in memory, and one warning says so. */
+ * they stay as they are, to be made in memory, and one warning says so.
+ * params.c refers to it weakly: a program with the static library has this and the cache only where it asks for them
+ * (docs/embedding.md). */
 TNB_MUST_CHECK tnb_status
 params_use_file(params *p, const struct tnb_conf *conf, const tnr_params_options *opt,
                 tnb_err *err);
+void
+params_warn_memory(const char *why);
 
 #endif
