@@ -122,6 +122,35 @@ body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d)
     return NULL;
 }
 
+/* The threads of a block that registers are allotted for, where they are constant. */
+static const char *
+attribute(tnk_emitter *e)
+{
+    int64_t most = cuda_threads(e->kernel);
+    return most ? tn_strf(e->ctx, " __launch_bounds__(%lld)", (long long)most) : "";
+}
+
+/* Atomics take 32 bits, memory comes in multiples of four bytes. A thread's own memory takes none, and needs none. */
+static const char *
+packed_store(tnk_emitter *e, uint8_t bits, const char *space)
+{
+    const char *f = tn_strf(e->ctx, "tk_stp%d", bits), *own = tn_strf(e->ctx, "tk_stp%d_own", bits);
+    int per_byte = bits == 4 ? 1 : bits == 2 ? 2 : 3, mask = (1 << bits) - 1;
+    tnk_help_packed_store_by_byte(e, own, bits, space);
+    if (tnk_once(e, f))
+        tnb_buf_printf(
+            tnk_helpers(e),
+            "static __device__ __forceinline__ void %s(uint8_t *p, int64_t i, uint8_t x)"
+            "\n{\n    if (__isLocal(p)) {\n        %s(p, i, x);\n        return;\n    }\n"
+            "    const uint64_t at = (uint64_t)p + (uint64_t)(i >> %d);\n"
+            "    uint32_t *w = (uint32_t *)(at & ~(uint64_t)3);\n"
+            "    const int s = (int)(at & 3) * 8 + (int)(i & %d) * %d;\n"
+            "    atomicAnd(w, ~(%du << s));\n"
+            "    atomicOr(w, (uint32_t)(x & %d) << s);\n}\n",
+            f, own, per_byte, (1 << per_byte) - 1, bits, mask, mask);
+    return f;
+}
+
 /* Of 64 bits: kit/emit makes those of fewer of them. */
 static const tnk_function_name functions[] = {{TN_INTRIN_popcount, "__popcll"},
                                               {TN_INTRIN_clz, "__clzll"},
@@ -154,6 +183,8 @@ const tnk_dialect cuda_dialect = {
     .prologue = prologue,
     .one_space = true,
     .structs = &cuda_vectors,
+    .attribute = attribute,
+    .packed_store = packed_store,
     .expr = expr,
     .body = body,
 };

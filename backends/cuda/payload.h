@@ -38,7 +38,7 @@ typedef struct cuda_kernel {
     uint64_t n_cubin; /* bytes */
     uint32_t n_name;  /* bytes, with the zero */
     uint32_t n_params;
-    uint32_t threads; /* of a block; 0: not known */
+    uint32_t threads; /* of a block, which registers were allotted for; 0: not known */
     uint32_t reserved;
 } cuda_kernel;
 

@@ -44,6 +44,19 @@ class Module:
         return (b, c, d)
 """
 
+# elements that share a byte with others
+PACKED = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((64, 33), "float32")):
+        with R.dataflow():
+            y = R.astype(x, "{0}")
+            z = R.astype(R.reshape(y, (33, 64)), "float32")
+            R.output(y, z)
+        return (y, z)
+"""
+
 
 def payload(file):
     """The kernels of an artifact for cuda: (architecture, {name: (PTX, cubin, threads)})."""
@@ -79,10 +92,16 @@ for arch in ARCHS:
             check(ok and got == arch and len(kernels) >= 3, f"{arch}: {what} of {d} are compiled", r)
             for name, (ptx, cubin, threads) in kernels.items():
                 ok = f".target {arch}" in ptx and re.search(rf"\.entry {name}\(", ptx) and cubin[:4] == b"\x7fELF" and 1 <= threads <= 1024
+                ok = ok and re.search(rf"\.maxntid {threads}\b", ptx)
                 seen += 1
                 if not ok:
                     check(False, f"{arch}: kernel {name} of {what} of {d} has PTX and a cubin for {threads} threads")
     check(seen > 40, f"{arch}: {seen} kernels have PTX and a cubin")
+
+for d in "int4", "uint4", "int2", "uint2":
+    r = tenon("compile", write(f"packed-{d}.py", PACKED.format(d)), "-t", "cuda", "-o", path("m.tno"))
+    check(r.returncode == 0 and any("atom" in ptx or "red." in ptx for ptx, _, _ in payload(path("m.tno"))[1].values()),
+          f"{d} is stored by threads that share a byte", r)
 
 # a model, and the cache of kernels
 digits = os.path.join(DIGITS, "digits.onnx")
@@ -108,7 +127,7 @@ if os.path.exists(os.path.join(BUILD, "plugins-stage", "onnx.so")):
         check(a.read() == b.read(), "so many are compiled at once: the result is the same", jobs[1])
 
 r = tenon("show", "kernel", model, "matmul", "-t", "cuda")
-check(r.returncode == 0 and "__global__" in r.stdout, "its source is shown", r)
+check(r.returncode == 0 and "__global__" in r.stdout and "__launch_bounds__" in r.stdout, "its source is shown", r)
 
 r = tenon("compile", model, "-t", "cuda", "--set", "target.cuda.max_threads_per_block=64", "--set", "target.cuda.max_num_threads=64", "-o",
           path("few.tno"))

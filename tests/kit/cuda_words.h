@@ -38,6 +38,12 @@ WORD int
 __popcll(unsigned long long);
 WORD int
 __clzll(long long);
+WORD int
+__isLocal(const void *);
+WORD unsigned
+atomicAnd(unsigned *, unsigned);
+WORD unsigned
+atomicOr(unsigned *, unsigned);
 WORD void
 __syncthreads();
 #define SHUFFLES(T)                                          \
@@ -83,12 +89,28 @@ __clzll(long long x)
 {
     return x ? __builtin_clzll((unsigned long long)x) : 64;
 }
+WORD int
+__isLocal(const void *)
+{
+    return 0;
+}
+WORD unsigned
+atomicAnd(unsigned *p, unsigned x)
+{
+    return __atomic_fetch_and(p, x, __ATOMIC_RELAXED);
+}
+WORD unsigned
+atomicOr(unsigned *p, unsigned x)
+{
+    return __atomic_fetch_or(p, x, __ATOMIC_RELAXED);
+}
 WORD void
 __syncthreads()
 {
 }
 using std::isnan;
 #endif
+#define __launch_bounds__(n)
 #define __align__(n) __attribute__((aligned(n)))
 
 struct indices {

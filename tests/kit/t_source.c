@@ -152,7 +152,9 @@ dialects_differ_by_their_table(void **state)
     } rows[] = {
         {"c", "TK_KERNEL int32_t", "__global"},
         {"opencl", "__kernel void\nmatmul_bias(__global const uchar *tk_mem0", "TK_KERNEL"},
-        {"cuda", "extern \"C\" __global__ void\nmatmul_bias(const float *__restrict__ A",
+        {"cuda",
+         "extern \"C\" __global__ void __launch_bounds__(1)\nmatmul_bias(const float *__restrict__ "
+         "A",
          "TK_KERNEL"},
     };
     for (int i = 0; i < 3; i++) {
