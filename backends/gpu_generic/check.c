@@ -4,7 +4,8 @@
  * It knows nothing of how barriers are decided on (hazard.c), only what was recorded: accesses as the launches and copies name
  * them, barriers, submits, waits of streams and of the host. Every command of a stream has a number. A stream knows, for each
  * stream, up to which of its commands all is over and visible: of its own by its barriers, of others by waits, of all by what the
- * host has seen. An access is in order when the stream knows that each earlier one that conflicts is over.
+ * host has seen, because a submit makes visible what is available (hazard.c). An access is in order when the stream knows that each
+ * earlier one that conflicts is over.
  */
 #include "device.h"
 
@@ -28,7 +29,8 @@ struct submitted {
     struct submitted *next;
     unsigned stream;
     uint64_t value;
-    struct knowledge k; /* of who sees the value */
+    struct knowledge k;      /* of who sees the value */
+    struct knowledge queued; /* of what comes behind it in its queue, by its barriers */
 };
 
 struct gpu_generic_check {
@@ -150,7 +152,9 @@ gpu_generic_check_submit(struct gpu_generic_check *c, unsigned stream, uint64_t 
     *s = (struct submitted){.next = c->submitted,
                             .stream = stream,
                             .value = value,
-                            .k = c->knows[stream]};
+                            .k = c->knows[stream],
+                            .queued = c->knows[stream]};
+    learn(&s->k, &c->later[stream]);
     s->k.of[stream] = c->command[stream];
     c->submitted = s;
 }
@@ -161,9 +165,13 @@ gpu_generic_check_wait(struct gpu_generic_check *c, unsigned stream, unsigned ot
 {
     if (!c || stream >= GPU_GENERIC_CHECKED_STREAMS)
         return;
-    for (const struct submitted *s = c->submitted; s; s = s->next)
-        if (s->stream == other && s->value <= value)
-            learn(later ? &c->later[stream] : &c->knows[stream], &s->k);
+    for (const struct submitted *s = c->submitted; s; s = s->next) {
+        if (s->stream != other || s->value > value)
+            continue;
+        learn(later ? &c->later[stream] : &c->knows[stream], &s->k);
+        if (later)
+            learn(&c->knows[stream], &s->queued);
+    }
 }
 
 void

@@ -217,19 +217,33 @@ struct gpu_generic_access {
     bool written;
 };
 enum { GPU_GENERIC_ACCESSES = 192 };
-struct gpu_generic_hazards {
-    struct gpu_generic_access at[GPU_GENERIC_ACCESSES]; /* since the last barrier */
-    uint32_t n;
-    bool all; /* a barrier is needed whatever comes next */
+/* An access that no barrier stands behind yet, and whose it is. */
+struct gpu_generic_open_access {
+    struct gpu_generic_access a;
+    struct gpu_generic_use by;
 };
-/* Whether a barrier has to stand in front of a command with these accesses, or there is no room to remember them. */
+struct gpu_generic_hazards {
+    struct gpu_generic_open_access at[GPU_GENERIC_ACCESSES];
+    uint32_t n;
+    bool all;          /* a barrier is needed whatever comes next */
+    uint64_t barriers; /* that stood so far */
+};
+/* Whether a barrier has to stand in front of a command with these accesses, or there is no room to remember them. Forgets what
+ * the host has seen to be done. */
 bool
-gpu_generic_hazards_meet(const struct gpu_generic_hazards *h, const struct gpu_generic_access *a,
+gpu_generic_hazards_meet(struct gpu_generic_hazards *h, const struct gpu_generic_access *a,
                          uint32_t n);
-/* Remembers them; they have room. */
+/* A barrier stands behind all. */
+void
+gpu_generic_hazards_end(struct gpu_generic_hazards *h);
+/* Remembers accesses of the work `by`. */
 void
 gpu_generic_hazards_add(struct gpu_generic_hazards *h, const struct gpu_generic_access *a,
-                        uint32_t n);
+                        uint32_t n, struct gpu_generic_use by);
+/* Commands of `h` come behind those of `other`, another stream of its queue, whose `barriers` stood by then. */
+void
+gpu_generic_hazards_follow(struct gpu_generic_hazards *h, const struct gpu_generic_hazards *other,
+                           uint64_t barriers);
 
 /* ---- queue.c ---- */
 
@@ -270,6 +284,7 @@ struct gpu_generic_stream {
     unsigned since;                 /* submits since the stream was last waited for */
     struct gpu_generic_use waits[GPU_GENERIC_WAITS]; /* that the next submit has to wait for */
     uint32_t n_waits;
+    bool follows; /* it waits for another stream, and submitted nothing since */
     struct gpu_generic_hazards hazards;
     struct gpu_generic_ring params, staging;
     VkPipeline bound; /* in the open batch */
@@ -482,10 +497,11 @@ gpu_generic_check_access(struct gpu_generic_check *c, unsigned stream,
                          tnb_err *err);
 void
 gpu_generic_check_barrier(struct gpu_generic_check *c, unsigned stream);
-/* What the stream has recorded is submitted under this value. */
+/* What the stream has recorded is submitted under this value, which comes behind all that the stream waited for. */
 void
 gpu_generic_check_submit(struct gpu_generic_check *c, unsigned stream, uint64_t value);
-/* From here on, or (`later`) from its next barrier on, the stream comes behind what another one had submitted under the value. */
+/* From here on the stream comes behind what another one had submitted under the value; `later`, in the same queue: behind what that
+ * one had barriers for, behind the rest from the next barrier on. */
 void
 gpu_generic_check_wait(struct gpu_generic_check *c, unsigned stream, unsigned other, uint64_t value,
                        bool later);

@@ -16,7 +16,8 @@ struct event {
     struct gpu_generic_use at; /* stream NULL: not recorded yet */
     struct gpu_generic_queries *queries;
     uint32_t query;
-    bool timed; /* the last record wrote it */
+    bool timed;        /* the last record wrote it */
+    uint64_t barriers; /* of the stream, when it was recorded */
 };
 
 tnb_status
@@ -96,27 +97,33 @@ gpu_generic_event_record(void *dev, void *event, void *stream, tnb_err *err)
     if (d->set.profiling &&
         (!ev->at.stream || !gpu_generic_used(&ev->at) || ev->at.stream->queue == s->queue))
         st = stamp(s, ev, err);
+    if (st == TNB_OK && s->follows) /* what the stream waited for is part of the value */
+        st = gpu_generic_batch_open(s, err);
     uint64_t value = gpu_generic_last(s);
     if (st == TNB_OK)
         st = gpu_generic_flush(s, err); /* or who waits for it waits for ever */
-    if (st == TNB_OK)
+    if (st == TNB_OK) {
         ev->at = (struct gpu_generic_use){s, value};
+        ev->barriers = s->hazards.barriers;
+    }
     pthread_mutex_unlock(&d->lock);
     return st;
 }
 
-/* Streams of one queue come one behind the other, if a barrier stands between them; others wait for the value. */
+/* Streams of one queue come one behind the other, if a barrier stands between accesses that conflict; others wait for the value.
+ * What is done needs neither (hazard.c). */
 static tnb_status
 wait_for(struct gpu_generic_stream *s, const struct event *ev, tnb_err *err)
 {
     struct gpu_generic_stream *other = ev->at.stream;
     uint32_t i = 0;
-    if (!other || other == s)
+    if (!other || other == s || !gpu_generic_used(&ev->at))
         return TNB_OK;
+    s->follows = true;
     gpu_generic_check_wait(s->device->check, s->number, other->number, ev->at.value,
                            other->queue == s->queue);
     if (other->queue == s->queue) {
-        s->hazards.all = true;
+        gpu_generic_hazards_follow(&s->hazards, &other->hazards, ev->barriers);
         return TNB_OK;
     }
     if (s->open && s->open->n)

@@ -342,6 +342,7 @@ gpu_generic_flush(struct gpu_generic_stream *s, tnb_err *err)
         return gpu_generic_fail(d, r, call, err, "submitting %s", work_of(b, work));
     }
     s->n_waits = 0;
+    s->follows = false;
     b->value = ++s->submitted;
     b->pending = true;
     b->params = s->params.head;
@@ -359,8 +360,7 @@ gpu_generic_order(struct gpu_generic_stream *s, const struct gpu_generic_access 
     struct gpu_generic_device *d = s->device;
     struct gpu_generic_hazards *h = &s->hazards;
     if (gpu_generic_hazards_meet(h, a, n)) {
-        h->n = 0;
-        h->all = false;
+        gpu_generic_hazards_end(h);
         if (++d->counts.barriers != d->set.leave_out_barrier) {
             memory_barrier(s, stages,
                            VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
@@ -368,7 +368,7 @@ gpu_generic_order(struct gpu_generic_stream *s, const struct gpu_generic_access 
             gpu_generic_check_barrier(d->check, s->number);
         }
     }
-    gpu_generic_hazards_add(h, a, n);
+    gpu_generic_hazards_add(h, a, n, (struct gpu_generic_use){s, gpu_generic_now(s)});
     return gpu_generic_check_access(d->check, s->number, a, n, what, err);
 }
 

@@ -483,6 +483,77 @@ streams_without_events_are_reported(void **state)
     drv->close(dev);
 }
 
+/* An event of a stream that only waited for another one is behind that one's work. */
+static void
+events_are_behind_what_their_stream_waited_for(void **state)
+{
+    void *dev = open_device(ONE("check_hazards", "yes")), *module, *k, *mem, *s[3], *event;
+    float v[100];
+    (void)state;
+    OK(load(dev, &plain, &module, &err));
+    OK(drv->module_kernel(dev, module, "count", &k, &err));
+    OK(drv->alloc(dev, 400, "global", &mem, &err));
+    OK(drv->event_new(dev, &event, &err));
+    for (int i = 0; i < 3; i++)
+        OK(drv->stream_new(dev, &s[i], &err));
+    OK(drv->zero(dev, s[0], mem, 0, 400, &err));
+    for (int i = 0; i < 9; i++) {
+        OK(launch_count(dev, s[i % 3], k, mem, 0, 100, &err));
+        for (int j = i; j < i + 2; j++) { /* the last one by way of the next */
+            OK(drv->event_record(dev, event, s[j % 3], &err));
+            OK(drv->event_wait(dev, event, s[(j + 1) % 3], &err));
+        }
+        OK(launch_count(dev, s[(i + 2) % 3], k, mem, 0, 100, &err));
+        OK(drv->event_record(dev, event, s[(i + 2) % 3], &err));
+        OK(drv->event_wait(dev, event, s[(i + 1) % 3], &err));
+    }
+    OK(drv->event_sync(dev, event, &err));
+    get(dev, s[1], mem, 0, v, sizeof v);
+    assert_true(v[0] == 18 && v[99] == 18);
+    drv->event_free(dev, event);
+    for (int i = 0; i < 3; i++)
+        drv->stream_free(dev, s[i]);
+    drv->free(dev, mem);
+    drv->module_free(dev, module);
+    drv->close(dev);
+}
+
+/* What the host has waited for is visible to all that is submitted later. */
+static void
+what_the_host_waited_for_needs_no_barrier(void **state)
+{
+    void *dev = open_device(ONE("check_hazards", "yes")), *module, *k, *mem, *a, *b, *event;
+    (void)state;
+    OK(load(dev, &plain, &module, &err));
+    OK(drv->module_kernel(dev, module, "count", &k, &err));
+    OK(drv->alloc(dev, 400, "global", &mem, &err));
+    OK(drv->stream_new(dev, &a, &err));
+    OK(drv->stream_new(dev, &b, &err));
+    OK(drv->event_new(dev, &event, &err));
+    OK(drv->zero(dev, a, mem, 0, 400, &err));
+    long before = layer_count(BARRIERS);
+    for (int i = 0; i < 4; i++) {
+        OK(drv->event_record(dev, event, a, &err));
+        if (i % 2)
+            OK(drv->event_sync(dev, event, &err));
+        else
+            OK(drv->sync(dev, a, &err));
+        OK(drv->event_wait(dev, event, b, &err));
+        OK(launch_count(dev, b, k, mem, 0, 100, &err));
+        OK(drv->sync(dev, b, &err));
+        OK(launch_count(dev, a, k, mem, 0, 100, &err));
+    }
+    assert_int_equal(layer_count(BARRIERS), before);
+    OK(launch_count(dev, a, k, mem, 0, 100, &err));
+    assert_int_equal(layer_count(BARRIERS), before + 1);
+    drv->event_free(dev, event);
+    drv->stream_free(dev, a);
+    drv->stream_free(dev, b);
+    drv->free(dev, mem);
+    drv->module_free(dev, module);
+    drv->close(dev);
+}
+
 /* ---- many launches ---- */
 
 static void
@@ -883,6 +954,8 @@ main(void)
         cmocka_unit_test(freed_memory_stays_until_its_work_is_done),
         cmocka_unit_test(every_barrier_that_is_left_out_is_reported),
         cmocka_unit_test(streams_without_events_are_reported),
+        cmocka_unit_test(events_are_behind_what_their_stream_waited_for),
+        cmocka_unit_test(what_the_host_waited_for_needs_no_barrier),
         cmocka_unit_test(launches_allocate_nothing),
         cmocka_unit_test(threads_may_launch_one_kernel_at_once),
         cmocka_unit_test(every_call_may_fail),

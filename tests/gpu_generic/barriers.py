@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No barrier is there for nothing: the device half's check of hazards reports each one that is left out, in models as users run them,
+with the host's copies by the device as well as its own. With TENON_LONG=1 more models, some of ONNX's node cases, and kernels with
+addresses and with bindings."""
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+import clitest
+from clitest import DIGITS, SRC, check, tenon
+
+LONG = os.environ.get("TENON_LONG")
+MODELS = ("mnist", "mnist_mlp_bn_pytorch", "cnn_mnist_pytorch", "qdq_mobilenet_edge_block")
+ADDRESSES = '{"kind": "vulkan", "supports_buffer_device_address": true, "supports_int64": true}'
+EVERY = 25  # node case
+
+devices = tenon("list", "devices").stdout
+if not re.search(r"^gpu_generic .*\n    0: ", devices, re.M):
+    print("no Vulkan device")
+    sys.exit(77)
+artifact = clitest.path("m.tno")
+if "has no code generator" in tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-t", "gpu_generic", "-o", artifact).stderr:
+    print("gpu_generic has no code generator here")
+    sys.exit(77)
+
+
+def models():
+    yield os.path.join(DIGITS, "digits.onnx")
+    if not LONG:
+        return
+    folder = os.environ.get("TENON_MODELS", os.path.join(SRC, "..", "shared", "models", "onnx"))
+    for name in MODELS:
+        yield from glob.glob(os.path.join(folder, name, "*.onnx"))
+    data = os.environ.get("ONNX_TEST_DATA")
+    if not data:
+        r = subprocess.run("dpkg -L libonnx-testdata 2>/dev/null | grep -m 1 '/node$'", shell=True, capture_output=True, text=True)
+        data = r.stdout.strip()
+    for case in sorted(glob.glob(os.path.join(data, "test_*")))[::EVERY] if data else []:
+        yield os.path.join(case, "model.onnx")
+
+
+def bench(left_out, staging):
+    """Two calls, so that the second one comes behind a wait of the host. The process, and how many barriers it recorded."""
+    r = tenon("bench", artifact, "--runs", 2, "--json", "--set", "device.gpu_generic.check_hazards=yes",
+              "--set", f"device.gpu_generic.leave_out_barrier={left_out}", "--set", "device.gpu_generic.staging=" + staging)
+    properties = json.loads(r.stdout)["properties"] if r.returncode == 0 else []
+    return r, sum(p["value"] for p in properties if p["name"] == "gpu_generic.barriers")
+
+
+total = 0
+for target in ("gpu_generic", ADDRESSES) if LONG and " addresses" in devices else ("gpu_generic",):
+    for model in models():
+        name = os.path.relpath(model, os.path.dirname(os.path.dirname(model)))
+        if tenon("compile", model, "-t", target, "-o", artifact).returncode != 0:
+            continue
+        for staging in ("no", "yes"):
+            r, n = bench(0, staging)
+            if r.returncode != 0 or n == 0:  # the values that bench draws are no input of some cases
+                check("hazard: " not in r.stderr, f"{name}, staging = {staging}: no hazard", r)
+                continue
+            silent = []
+            for i in range(1, n + 1):
+                r, left = bench(i, staging)
+                if "hazard: " not in r.stderr and left >= i:  # the device may have been faster this time, and needed fewer
+                    silent.append(i)
+            check(not silent, f"{name}, staging = {staging}: each of {n} barriers is missed {silent or ''}")
+            total += n
+check(total >= 20, f"{total} barriers were left out, one at a time")
+clitest.done()
