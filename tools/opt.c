@@ -86,7 +86,7 @@ run_opt(tnt_session *s, const tnt_args *a)
         (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, profile, &pipeline)) ||
         !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list) ||
         !tnk_pass_list_configure(s->ctx, s->conf, &list) ||
-        !tnk_check_config(s->ctx, opt.config, &list)) {
+        !tnk_check_config(s->ctx, s->conf, target.kind ? &target : NULL, opt.config, &list)) {
         tnt_report(s);
         return TNT_FAILED;
     }

@@ -184,6 +184,25 @@ check_devices(tnt_session *s, const tnt_args *a)
     }
 }
 
+/* Options that set for one command what a key of [tenon] sets for all. */
+static void
+check_locks(const tnb_conf *conf, const tnt_args *a, tnb_diags *d)
+{
+    static const char *const same[][2] = {{"threads", "threads"},
+                                          {"jobs", "threads"},
+                                          {"log", "log"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        const tnb_conf_value *lock = tnb_conf_locked(conf, "tenon", "", same[i][1]);
+        if (!lock || !tnt_has(a, same[i][0]))
+            continue;
+        tnb_report(d, TNB_ERROR, TNB_UNTRUSTED, (tnb_place){0},
+                   "option '--%s' may not be used: the site has locked '%s' of [tenon]", same[i][0],
+                   same[i][1]);
+        tnb_diag_note(d, "locked by %s:%u", lock->file, lock->line);
+        tnb_diag_hint(d, "leave it out, or ask who administers that file");
+    }
+}
+
 /* `faults` NULL: a fault ends it. Else all settings are looked at, and counted are those that are wrong. */
 static int
 open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
@@ -220,6 +239,7 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     if (out->conf && !level)
         conf_log_level(out->conf, out->diags);
     check_plugin_path(tnt_value(a, "plugin-path", NULL), out->diags);
+    check_locks(out->conf, a, out->diags);
     uint32_t n = tnb_diags_errors(out->diags), wrong = print_faults(out->diags);
     if (!out->conf)
         return TNT_FAILED;

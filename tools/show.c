@@ -151,10 +151,11 @@ show_config(tnt_session *s)
         printf("%s = ", v[i]->key);
         for (const char *c = v[i]->value; *c; c++)
             fputs(*c == '\n' ? "\n    " : (char[]){*c, 0}, stdout);
-        if (v[i]->line)
-            printf("    ; %s:%u\n", v[i]->file, v[i]->line);
-        else
-            printf("    ; %s\n", v[i]->file);
+        const tnb_conf_value *lock = tnb_conf_locked(s->conf, v[i]->section, v[i]->name, v[i]->key);
+        printf(v[i]->line ? "    ; %s:%u" : "    ; %s", v[i]->file, v[i]->line);
+        if (lock)
+            printf(", locked by %s:%u", lock->file, lock->line);
+        putchar('\n');
     }
     return TNT_OK;
 }

@@ -253,6 +253,7 @@ set(tnb_conf *c, tnb_conf_value v, tnb_diags *d)
     if (lock) {
         refuse(d, &v, TNB_UNTRUSTED, "'%s' may not be set here: the site has locked it", v.key);
         tnb_diag_note(d, "locked by %s:%u", lock->file, lock->line);
+        tnb_diag_hint(d, "leave it out, or ask who administers that file");
         return;
     }
     tnb_conf_value *old = tnb_strmap_get(&c->values, id);

@@ -265,6 +265,23 @@ new_candidate(tnb_plugins *p, const char *name, const char *folder, const char *
     return c;
 }
 
+/* [tenon] plugins leaves it out. */
+static void
+block(tnb_plugins *p, tnb_plugin *g)
+{
+    const tnb_conf_value *v = tnb_conf_find(p->conf, "tenon", NULL, "plugins");
+    const tnb_conf_value *lock = tnb_conf_locked(p->conf, "tenon", NULL, "plugins");
+    const char *place = v && v->line ? tnb_printf(p->arena, " (%s:%u)", v->file, v->line) : "";
+    const char *cure =
+        lock ? tnb_printf(p->arena,
+                          "%s:%u locks [tenon] plugins: who administers this machine may use tenon "
+                          "plugin enable %s --system",
+                          lock->file, lock->line, g->name)
+             : tnb_printf(p->arena, "add it to [tenon] plugins: tenon plugin enable %s", g->name);
+    mark(p, g, TNB_PLUGIN_BLOCKED,
+         tnb_printf(p->arena, "[tenon] plugins does not list it%s", place), cure);
+}
+
 /* Judges a candidate whose manifest was read with status `s`. */
 static void
 judge(tnb_plugins *p, tnb_plugin *g, tnb_status s, const char *from, tnb_err err)
@@ -282,8 +299,7 @@ judge(tnb_plugins *p, tnb_plugin *g, tnb_status s, const char *from, tnb_err err
         mark(p, g, TNB_PLUGIN_HIDDEN,
              tnb_printf(p->arena, "'%s' comes first", before->pub.manifest), "");
     else if (!allowed(p, g->name))
-        mark(p, g, TNB_PLUGIN_BLOCKED, "[tenon] plugins does not list it",
-             tnb_printf(p->arena, "add it to [tenon] plugins: tenon plugin enable %s", g->name));
+        block(p, g);
     else
         mark(p, g, TNB_PLUGIN_READY, from, "");
 }

@@ -176,14 +176,18 @@ load_required(tnb_plugins *p, const tnb_plugin *c, tnb_err *err)
     for (uint32_t i = 0; i < c->n_requires; i++) {
         const tnb_plugin *needed = tnb_plugins_named(p, c->requires_[i]);
         if (!needed) {
-            const char *why = "there is none";
+            const char *why = "there is none", *cure = "";
             for (uint32_t k = 0; k < p->all.n; k++)
-                if (strcmp(p->all.at[k]->pub.name, c->requires_[i]) == 0)
+                if (strcmp(p->all.at[k]->pub.name, c->requires_[i]) == 0) {
                     why = p->all.at[k]->pub.why;
+                    cure = p->all.at[k]->pub.cure;
+                }
             tnb_fail(err, TNB_NOT_FOUND,
                      "plugin '%s' requires plugin '%s', which cannot be used: %s", c->name,
                      c->requires_[i], why);
-            tnb_hint(err, "tenon list plugins --why shows every plugin and what became of it");
+            tnb_hint(err, "%s",
+                     *cure ? cure
+                           : "tenon list plugins --why shows every plugin and what became of it");
             return TNB_NOT_FOUND;
         }
         if (!tnb_plugins_load(p, needed, err)) {

@@ -9,12 +9,6 @@
 #include "tenon/base/num.h"
 #include "tenon/base/plugin.h"
 
-static tnb_place
-place_of(const tnb_conf_value *v)
-{
-    return (tnb_place){.file = v->file, .line = v->line};
-}
-
 /* ---- [tenon] ---- */
 
 static bool
@@ -311,7 +305,7 @@ check_option(tn_ctx *ctx, const tn_pass *pass, const tnb_conf_value *v)
     tn_op schema = {.base.size = sizeof schema,
                     .base.name = tn_strf(ctx, "pass %s", pass->base.name),
                     .attrs = rows};
-    tn_loc before = tn_at(ctx, tn_loc_make(ctx, place_of(v)));
+    tn_loc before = tn_at(ctx, tn_loc_make(ctx, driver_place(v)));
     (void)tn_op_attrs(ctx, &schema, tn_dictv(ctx, row->name, value, NULL));
     tn_at(ctx, before);
 }

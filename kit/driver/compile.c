@@ -61,12 +61,27 @@ phases(tn_ctx *ctx, const tnk_pipeline *p, tnk_phase first, tnk_phase last)
     return (tn_pass_list){.at = items.at, .n = items.n};
 }
 
-/* Whether a pass reads each key of the configuration that was given. The passes that lower a kernel have none. */
+/* Whether a pass reads each key of the configuration that was given, and the site lets users give it. The passes that lower a
+ * kernel have none. */
 static bool
-check_config(tn_ctx *ctx, const tn_node *config, const tnk_pipeline *p)
+check_config(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target *t,
+             const tnk_pipeline *p)
 {
     tn_pass_list all = phases(ctx, p, TNK_LIBRARY_DISPATCH, TNK_FINALIZE);
-    return tnk_check_config(ctx, config, &all);
+    return tnk_check_config(ctx, opt->conf, t, opt->config, &all);
+}
+
+/* Who may not drop a pass of the target may not have it skipped either. */
+static bool
+may_skip(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target *t)
+{
+    const tnb_conf_value *lock = driver_lock(opt->conf, "pipeline", t->name, t->kind, "drop");
+    if (!lock || !((opt->skip && *opt->skip) || opt->stop_after))
+        return true;
+    driver_refuse_locked(ctx, (tnb_place){0}, lock,
+                         "no pass of target '%s' may be left out: the site has locked its pipeline",
+                         t->name);
+    return false;
 }
 
 static const tn_module *
@@ -100,7 +115,7 @@ tnk_run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_p
                tnk_phase first, tnk_phase last, const tnk_compile_options *opt)
 {
     static const tnk_compile_options none;
-    if (opt && !check_config(ctx, opt->config, p))
+    if (opt && (!may_skip(ctx, opt, t) || !check_config(ctx, opt, t, p)))
         return NULL;
     return run_phases(ctx, m, t, p, first, last, opt ? opt : &none, NULL, 0);
 }
@@ -336,22 +351,6 @@ start_after(tn_ctx *ctx, tnk_pipeline *p, const char *name)
     return TNB_NOT_FOUND;
 }
 
-/* Who may not drop a pass of the target may not have it skipped either. */
-static tnb_status
-check_locks(struct driver *d, const tnk_target *t)
-{
-    const char *const names[] = {t->name, t->kind->base.name, t->target->kind};
-    const tnb_conf_value *lock = NULL;
-    for (int i = 0; i < 3 && !lock; i++)
-        lock = tnb_conf_locked(d->opt->conf, "pipeline", names[i], "drop");
-    if (!lock || !((d->opt->skip && *d->opt->skip) || d->opt->stop_after))
-        return TNB_OK;
-    tn_error(d->ctx, 0, TNB_UNTRUSTED,
-             "no pass of target '%s' may be left out: the site has locked its pipeline", t->name);
-    tnb_diag_note(tn_diags(d->ctx), "locked by %s:%u", lock->file, lock->line);
-    return TNB_UNTRUSTED;
-}
-
 static tnb_status
 compile_variant(struct driver *d, struct driver_variant *v)
 {
@@ -359,9 +358,10 @@ compile_variant(struct driver *d, struct driver_variant *v)
     const char *profile = d->opt->profile ? d->opt->profile : d->model->profile;
     tnk_pipeline pipeline;
     double start = now();
-    TNB_TRY(check_locks(d, &v->target));
+    if (!may_skip(ctx, d->opt, &v->target))
+        return TNB_UNTRUSTED;
     if (!tnk_pipeline_make(ctx, d->opt->conf, &v->target, profile, &pipeline) ||
-        !check_config(ctx, d->opt->config, &pipeline))
+        !check_config(ctx, d->opt, &v->target, &pipeline))
         return TNB_INVALID;
     if (d->opt->start_after)
         TNB_TRY(start_after(ctx, &pipeline, d->opt->start_after));
@@ -462,7 +462,7 @@ compile_all(struct driver *d)
         if (!tnk_target_find_with(d->ctx, d->opt->conf, d->opt->targets[i], d->opt->target_attrs,
                                   d->opt->usual_attrs, &d->variants[i].target))
             return TNB_INVALID;
-    if (!driver_may_set(d->ctx, d->opt, d->variants, n))
+    if (!driver_has_attrs(d->ctx, d->opt, d->variants, n))
         return TNB_INVALID;
     bool emits = d->opt->emit != TNK_EMIT_ARTIFACT;
     if (emits)

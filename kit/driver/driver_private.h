@@ -47,7 +47,31 @@ driver_constants_done(driver_constants *c, const tn_data *data);
 void
 driver_constants_free(driver_constants *c); /* NULL is fine */
 
+/* ---- locks.c ---- */
+/* Records that what a lock is on may not be set there. */
+void
+driver_refuse_locked(tn_ctx *ctx, tnb_place place, const struct tnb_conf_value *lock,
+                     const char *fmt, ...) TNB_PRINTF(4, 5);
+/* The file and line of a setting. */
+tnb_place
+driver_place(const struct tnb_conf_value *v);
+/* What locks a key of [SECTION NAME], or of the same section under any name of the backend; NULL: nothing. */
+const struct tnb_conf_value *
+driver_lock(const struct tnb_conf *conf, const char *section, const char *name,
+            const tn_target_kind *kind, const char *key);
+/* Whether the setting may have the effect of KEY in [pipeline NAME] of the target; an error is recorded. */
+bool
+driver_may_edit(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
+                const struct tnb_conf_value *v, const char *key);
+/* Whether a user may give the options of the list's passes; an error is recorded. */
+bool
+driver_may_give(tn_ctx *ctx, const struct tnb_conf *conf, tnb_place place,
+                const tn_pass_list *list);
+
 /* ---- settings.c ---- */
+/* Whether a pass reads the key of the passes' configuration, with a warning if none of the list does; an error is recorded. */
+bool
+driver_check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list);
 /* Whether a plugin promises the thing, be it used or not. */
 bool
 driver_promised(tn_ctx *ctx, const char *kind, const char *name);
@@ -68,11 +92,10 @@ driver_option(tn_ctx *ctx, const struct tnb_conf_value *v);
  * recorded. The kind has to be there. */
 bool
 driver_check_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *section);
-/* Whether each of opt's `target_attrs` is an attribute of one of the variants' targets, and of none that the site has locked; an
- * error is recorded. */
+/* Whether each of opt's `target_attrs` is an attribute of one of the variants' targets; an error is recorded. */
 bool
-driver_may_set(tn_ctx *ctx, const tnk_compile_options *opt, const struct driver_variant *v,
-               uint32_t n);
+driver_has_attrs(tn_ctx *ctx, const tnk_compile_options *opt, const struct driver_variant *v,
+                 uint32_t n);
 /* The target's kind with the effective `lower` list in place of the plugin's. */
 const tn_target_kind *
 driver_kind_with_lower(tn_ctx *ctx, const tn_target_kind *kind, const tn_pass_list *lower);

@@ -101,7 +101,8 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++)
         for (const char *const *e = imp->extensions; e && *e; e++)
             kinds = tn_strf(ctx, "%s, %s (%s)", kinds, *e, imp->base.name);
-    if (reg && tn_note_unusable(ctx, "importer", "*"))
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    if (reg && dot && tn_note_unusable(ctx, "importer", dot + 1))
         return NULL;
     tnb_diag_hint(tn_diags(ctx),
                   "models are read from %s; tenon list plugins --why tells of importers "

@@ -8,6 +8,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/driver/external.c \
 	kit/driver/fallback.c \
 	kit/driver/import.c \
+	kit/driver/locks.c \
 	kit/driver/metadata.c \
 	kit/driver/pipeline.c \
 	kit/driver/settings.c \

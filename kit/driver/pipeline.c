@@ -46,6 +46,7 @@ tnk_phase_name(tnk_phase p)
 struct maker {
     tn_ctx *ctx;
     const tnb_conf *conf;
+    const tnk_target *target;
     tnk_pipeline *out;
     bool failed;
 };
@@ -137,10 +138,12 @@ folder_of(struct maker *m, const tnb_conf_value *v)
     return v->line ? tnb_path_dir(tn_arena(m->ctx), v->file) : NULL;
 }
 
-/* Relative paths in the options of these items count from the folder of `v`'s file. */
+/* Relative paths in the options of these items count from the folder of `v`'s file; users give no locked ones. */
 static void
-note_folder(struct maker *m, tn_pass_list *l, const tnb_conf_value *v)
+note_source(struct maker *m, tn_pass_list *l, const tnb_conf_value *v)
 {
+    if (v->layer >= TNB_CONF_USER)
+        m->failed |= !driver_may_give(m->ctx, m->conf, driver_place(v), l);
     for (uint32_t i = 0; i < l->n; i++)
         l->at[i].dir = folder_of(m, v);
 }
@@ -169,7 +172,7 @@ replace_phases(struct maker *m, const tnb_conf_value *const *values, uint32_t n)
                     push(m, &m->out->dropped, gone);
                 }
                 parse_into(m, values[i]->value, origin_of(m, values[i]), (tnk_phase)p, &fresh);
-                note_folder(m, &fresh, values[i]);
+                note_source(m, &fresh, values[i]);
                 if (p == TNK_LIBRARY_DISPATCH && names_first_pass(&m->out->phases[p]) &&
                     !names_first_pass(&fresh)) {
                     tn_pass_list all = {0};
@@ -290,7 +293,7 @@ insert_one(struct maker *m, const tnb_conf_value *v)
     }
     tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];
     parse_into(m, a.list, origin_of(m, v), phase, &extra);
-    note_folder(m, &extra, v);
+    note_source(m, &extra, v);
     for (uint32_t i = 0; i <= l->n; i++) {
         for (uint32_t k = 0; i == at && k < extra.n; k++)
             push(m, &merged, extra.at[k]);
@@ -306,6 +309,10 @@ edit(struct maker *m, const char *section, const char *name)
     uint32_t n;
     const tnb_conf_value **values =
         tnb_conf_section_values(m->conf, tn_arena(m->ctx), section, name, &n);
+    for (uint32_t i = 0; i < n; i++)
+        m->failed |= !driver_may_edit(m->ctx, m->conf, m->target, values[i], values[i]->key);
+    if (m->failed)
+        return;
     replace_phases(m, values, n);
     drop(m, values, n);
     for (uint32_t i = 0; i < n; i++)
@@ -357,6 +364,10 @@ set_options_of(struct maker *m, tn_pass_item *item, bool override)
     for (uint32_t k = 0; k < n; k++) {
         if (!override && tn_dict_get(item->options, values[k]->key))
             continue;
+        if (m->target && !driver_may_edit(m->ctx, m->conf, m->target, values[k], item->phase)) {
+            m->failed = true;
+            continue;
+        }
         const tn_node *value = option_value(m, values[k]);
         m->failed |= !value;
         if (!value)
@@ -383,7 +394,7 @@ bool
 tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const char *profile,
                   tnk_pipeline *out)
 {
-    struct maker m = {.ctx = ctx, .conf = conf, .out = out};
+    struct maker m = {.ctx = ctx, .conf = conf, .target = t, .out = out};
     memset(out, 0, sizeof *out);
     plugin_lists(&m, t->kind);
     if (conf) {
@@ -488,6 +499,8 @@ bool
 tnk_pass_list_configure(tn_ctx *ctx, const tnb_conf *conf, tn_pass_list *list)
 {
     struct maker m = {.ctx = ctx, .conf = conf};
+    if (!driver_may_give(ctx, conf, (tnb_place){.file = "-p"}, list))
+        return false;
     for (uint32_t i = 0; conf && i < list->n; i++)
         set_options_of(&m, &list->at[i], false);
     return !m.failed;

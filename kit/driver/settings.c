@@ -7,12 +7,6 @@
 #include "tenon/base/plugin.h"
 #include "tenon/kit/driver.h"
 
-static tnb_place
-place_of(const tnb_conf_value *v)
-{
-    return (tnb_place){.file = v->file, .line = v->line};
-}
-
 /* ---- plugins ---- */
 
 static bool
@@ -56,7 +50,7 @@ check_plugin_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
     const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
     if (v->layer < TNB_CONF_SYSTEM || strcmp(name, "*") == 0 || !p || plugin_exists(p, name))
         return;
-    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(v),
                "'%s' in '%s' is no plugin that was found", name, v->key);
     const char *near = nearest_plugin(p, name);
     if (strchr("!~", *name))
@@ -100,7 +94,7 @@ check_preference(tn_ctx *ctx, const tnb_conf_value *v, const char *what)
             who = c->name;
         }
     }
-    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(v),
                "'%s' has no effect: plugin '%s' does not provide '%s'", v->key, v->value, what);
     const char *near = who ? NULL : tnb_nearest(what, names.at, names.n);
     if (who)
@@ -152,7 +146,7 @@ driver_check_target_names(tn_ctx *ctx, const tnb_conf *conf, const char *key)
         if (driver_is_target(ctx, conf, names[i]) ||
             (order && driver_promised(ctx, "device", names[i])))
             continue;
-        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(v),
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(v),
                    "'%s' is '%s': there is no such target", key, names[i]);
         const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", names[i]);
         if (near)
@@ -208,7 +202,7 @@ check_sections(tn_ctx *ctx, const tnb_conf *conf, const char *section, const cha
             tnb_conf_section_values(conf, tn_arena(ctx), section, names[i], &n_values);
         if (!n_values || values[0]->layer < TNB_CONF_SYSTEM)
             continue; /* packages may speak of what is not installed */
-        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(values[0]),
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(values[0]),
                    strcmp(kind, "plugin") == 0
                        ? "[%s %s] has no effect: there is no %s of that name"
                        : "[%s %s] has no effect: no plugin provides a %s of that name",
@@ -240,7 +234,7 @@ check_target(tn_ctx *ctx, const tnb_conf *conf, const char *name)
             (void)driver_check_target(ctx, conf, name);
         return;
     }
-    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(k ? k : values[user]),
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(k ? k : values[user]),
                "[target %s] cannot be used: no plugin provides the kind '%s'", name, kind);
     const char *near = tn_nearest_name(reg, "target", kind);
     if (near)
@@ -273,7 +267,7 @@ check_plugin_settings(tn_ctx *ctx, const tnb_conf *conf)
                 k++;
             if (k < n_known || values[v]->layer < TNB_CONF_SYSTEM)
                 continue;
-            tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place_of(values[v]),
+            tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(values[v]),
                        "[plugin %s] has no setting '%s'", names[i], values[v]->key);
             const char *near = tnb_nearest(values[v]->key, known, n_known);
             if (near)
@@ -326,8 +320,8 @@ all_keys(tn_ctx *ctx, uint32_t *n)
     return keys.at;
 }
 
-static bool
-check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list)
+bool
+driver_check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list)
 {
     uint32_t n;
     for (uint32_t i = 0; i < list->n; i++)
@@ -347,14 +341,4 @@ check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list)
     else
         tnb_diag_hint(tn_diags(ctx), "tenon show pass NAME tells what a pass reads");
     return false;
-}
-
-bool
-tnk_check_config(tn_ctx *ctx, const tn_node *config, const tn_pass_list *list)
-{
-    const tn_dict *d = tn_as_dict(config);
-    bool ok = true;
-    for (uint32_t i = 0; d && i < d->items.n; i++)
-        ok &= check_key(ctx, ((const tn_pair *)d->items.at[i])->key, list);
-    return ok;
 }

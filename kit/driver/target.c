@@ -25,7 +25,7 @@ driver_device(const tn_target_kind *kind)
 static tn_loc
 place_of(tn_ctx *ctx, const tnb_conf_value *v)
 {
-    return tn_loc_make(ctx, (tnb_place){.file = v->file, .line = v->line});
+    return tn_loc_make(ctx, driver_place(v));
 }
 
 static uint32_t
@@ -123,6 +123,19 @@ section_attr(tn_ctx *ctx, const char *section, const tn_attr_schema *s, const tn
     return d ? tn_dict_get(d, s->name) : NULL;
 }
 
+/* Whether a user may set the attribute of a target of that name; an error is recorded. */
+static bool
+may_set(tn_ctx *ctx, const tnb_conf *conf, const char *name, const tn_target_kind *kind,
+        const char *key, tnb_place place)
+{
+    const tnb_conf_value *by = driver_lock(conf, "target", name, kind, key);
+    if (by)
+        driver_refuse_locked(ctx, place, by,
+                             "'%s' of target '%s' may not be set here: the site has locked it", key,
+                             name);
+    return !by;
+}
+
 /* The attributes that a section gives; NULL after recording an error. */
 static const tn_node *
 section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_target_kind *kind)
@@ -138,6 +151,9 @@ section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_t
         const tn_attr_schema *s = schema_of(kind, values[i]->key);
         if (!s)
             continue;
+        if (values[i]->layer >= TNB_CONF_USER &&
+            !may_set(ctx, conf, section, kind, s->name, driver_place(values[i])))
+            return NULL;
         const tn_node *value = section_attr(ctx, section, s, values[i]);
         if (!value)
             return NULL;
@@ -156,10 +172,66 @@ find_kind(tn_ctx *ctx, const char *name)
     return k;
 }
 
-/* Attributes that a caller gives beside the target's own; Dicts or NULL. */
+/* Attributes that a caller gives beside the target's own, Dicts or NULL; and the configuration, which may lock some. */
 struct more {
     const tn_node *over, *usual;
+    const tnb_conf *conf;
 };
+
+/* Whether a user may set the attributes among those of `given` (Dict or NULL) that the kind knows. */
+static bool
+may_set_all(tn_ctx *ctx, const tnb_conf *conf, const char *name, const tn_target_kind *kind,
+            const tn_node *given, tnb_place place)
+{
+    const tn_dict *d = tn_as_dict(given);
+    for (uint32_t i = 0; d && i < d->items.n; i++) {
+        const char *key = tn_as_pair(d->items.at[i])->key;
+        if (schema_of(kind, key) && !may_set(ctx, conf, name, kind, key, place))
+            return false;
+    }
+    return true;
+}
+
+/* Whether the site has made the target, or a part of it. */
+static bool
+is_of_site(tn_ctx *ctx, const tnb_conf *conf, const char *name)
+{
+    uint32_t n;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_scratch(ctx), "target", name, &n);
+    const tnb_conf_value *tag = tnb_conf_find(conf, "tags", "", name);
+    bool site = tag && tag->layer < TNB_CONF_USER;
+    for (uint32_t i = 0; i < n; i++)
+        site |= values[i]->layer < TNB_CONF_USER;
+    return site;
+}
+
+/* `attrs` with the attribute as [target SECTION] of the site sets and locks it, if it does; NULL after recording an error. */
+static const tn_node *
+with_locked(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_attr_schema *s,
+            const tn_node *attrs)
+{
+    const tnb_conf_value *v = tnb_conf_find(conf, "target", section, s->name);
+    if (!v || !tnb_conf_locked(conf, "target", section, s->name))
+        return attrs;
+    const tn_node *value = section_attr(ctx, section, s, v);
+    return value ? tn_dict_set(ctx, attrs, s->name, value) : NULL;
+}
+
+/* What the site has set and locked for a backend holds for targets of it that users make, too; NULL after recording an error. */
+static const tn_node *
+with_all_locked(tn_ctx *ctx, const tnb_conf *conf, const char *name, const tn_target_kind *kind,
+                const tn_node *attrs)
+{
+    if (!conf || is_of_site(ctx, conf, name))
+        return attrs;
+    for (const tn_attr_schema *s = kind->attrs; s && s->name && attrs; s++) {
+        attrs = with_locked(ctx, conf, kind->base.name, s, attrs);
+        for (const char *const *k = kind->kinds; k && *k && attrs; k++)
+            attrs = with_locked(ctx, conf, *k, s, attrs);
+    }
+    return attrs;
+}
 
 /* `attrs` with those of `given` that the kind knows; with `missing` only where `attrs` has none. */
 static const tn_node *
@@ -180,6 +252,9 @@ static bool
 complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind,
          const tn_node *attrs, const struct more *more, tnk_target *out)
 {
+    if (!may_set_all(ctx, more->conf, name, kind, more->over, (tnb_place){0}) ||
+        !(attrs = with_all_locked(ctx, more->conf, name, kind, attrs)))
+        return false;
     attrs = with_given(ctx, kind, attrs, more->over, false);
     attrs = with_given(ctx, kind, attrs, more->usual, true);
     tn_op schema = {.base.size = sizeof schema,
@@ -199,9 +274,11 @@ complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kin
 }
 
 static bool
-from_json(tn_ctx *ctx, const char *name, const char *json, const struct more *more, tnk_target *out)
+from_json(tn_ctx *ctx, const tnb_conf_value *tag, const char *json, const struct more *more,
+          tnk_target *out)
 {
     tnb_err err = {0};
+    const char *name = tag ? tag->key : NULL;
     const tn_node *d = tn_value_from_json(ctx, json, strlen(json), &err);
     if (!d) {
         tnb_err_prefix(&err, "target '%s'", name ? name : "json");
@@ -218,7 +295,9 @@ from_json(tn_ctx *ctx, const char *name, const char *json, const struct more *mo
         return false;
     }
     const tn_target_kind *kind = find_kind(ctx, kind_name);
-    return kind &&
+    bool user = !tag || tag->layer >= TNB_CONF_USER;
+    tnb_place place = tag ? driver_place(tag) : (tnb_place){0};
+    return kind && (!user || may_set_all(ctx, more->conf, name, kind, d, place)) &&
            complete(ctx, name, kind_name, kind, tn_dict_set(ctx, d, "kind", NULL), more, out);
 }
 
@@ -322,7 +401,7 @@ static bool
 from_tag(tn_ctx *ctx, const tnb_conf_value *tag, const struct more *more, tnk_target *out)
 {
     tn_loc before = tn_at(ctx, place_of(ctx, tag));
-    bool ok = from_json(ctx, tag->key, tag->value, more, out);
+    bool ok = from_json(ctx, tag, tag->value, more, out);
     tn_at(ctx, before);
     return ok;
 }
@@ -373,38 +452,19 @@ tnk_target_find_with(tn_ctx *ctx, const tnb_conf *conf, const char *text, const 
     tnk_describe_tables();
     while (*text == ' ')
         text++;
-    return find(ctx, conf, text, 0, &(struct more){over, usual}, out);
-}
-
-/* What locks an attribute of the target; NULL: nothing. */
-static const tnb_conf_value *
-locked(const tnb_conf *conf, const tnk_target *t, const char *key)
-{
-    const char *const names[] = {t->name, t->kind->base.name, t->target->kind};
-    const tnb_conf_value *by = NULL;
-    for (int i = 0; i < 3 && !by; i++)
-        by = tnb_conf_locked(conf, "target", names[i], key);
-    return by;
+    return find(ctx, conf, text, 0, &(struct more){over, usual, conf}, out);
 }
 
 bool
-driver_may_set(tn_ctx *ctx, const tnk_compile_options *opt, const struct driver_variant *v,
-               uint32_t n)
+driver_has_attrs(tn_ctx *ctx, const tnk_compile_options *opt, const struct driver_variant *v,
+                 uint32_t n)
 {
     const tn_dict *d = tn_as_dict(opt->target_attrs);
     for (uint32_t i = 0; d && i < d->items.n; i++) {
         const char *key = tn_as_pair(d->items.at[i])->key;
         bool known = false;
         for (uint32_t k = 0; k < n; k++) {
-            const tnb_conf_value *by = locked(opt->conf, &v[k].target, key);
             known |= schema_of(v[k].target.kind, key) != NULL;
-            if (!by)
-                continue;
-            tn_error(ctx, 0, TNB_UNTRUSTED,
-                     "'%s' of target '%s' may not be set here: the site has locked it", key,
-                     v[k].target.name);
-            tnb_diag_note(tn_diags(ctx), "locked by %s:%u", by->file, by->line);
-            return false;
         }
         if (known)
             continue;

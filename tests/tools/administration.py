@@ -130,6 +130,14 @@ r = at(LOCKED, "show", "config", "--set", "tenon.lock=", "--set", "tenon.threads
 refused("a lock is not taken off", r, "'threads' may not be set here")
 r = at(LOCKED, "show", "config", "--set", "pipeline.null.drop=FuseOps")
 check(r.returncode == 0, "what is not locked may be set", r)
+# A plugin that is left out: which one, by which line, and who may change it.
+for lock, cure in (("", "hint: add it to [tenon] plugins: tenon plugin enable {0}"), ("lock = tenon.plugins\n", "{1}:3 locks [tenon] plugins: who administers this machine "
+                   "may use tenon plugin enable {0} --system")):
+    for left_out, named, args in (("onnx", "onnx", ("run", os.path.join(DIGITS, "digits.onnx"))), ("ops", "onnx", ("run", os.path.join(DIGITS, "digits.onnx"))),
+                                  ("cpu", "cpu", ("show", "pipeline", "cpu"))):
+        s = os.path.join(site(f"without-{left_out}-{len(lock)}", {"tenon.ini": f"[tenon]\nplugins = *, -{left_out}\n{lock}"}), "tenon.ini")
+        refused(f"{left_out} left out by [tenon] plugins, {lock.strip() or 'no lock'}", at(os.path.dirname(s), *args), f"plugin '{named}' ",
+                f"[tenon] plugins does not list it ({s}:2)", cure.format(left_out, s))
 CLOSED = site("closed", {"tenon.ini": "[tenon]\nlock = tenon.plugin_path, tenon.plugins\n"})
 refused("TENON_PLUGIN_PATH where plugin_path is locked", at(CLOSED, "list", "plugins"), "TENON_PLUGIN_PATH", "locked by", "tenon.ini:2")
 refused("--plugin-path there", at(CLOSED, "list", "plugins", "--plugin-path", STAGE), "--plugin-path", "locked by", "tenon.ini:2")

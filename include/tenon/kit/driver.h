@@ -89,10 +89,11 @@ tnk_check_sections(tn_ctx *ctx, const struct tnb_conf *conf);
 TNB_EXPORT void
 tnk_check_settings(tn_ctx *ctx, const struct tnb_conf *conf);
 
-/* Records an error for each key of `config` (Dict, may be NULL) that no pass reads, and a warning for each
- * that none of the list reads. False after an error. */
+/* Records an error for each key of `config` (Dict, may be NULL) that no pass reads or that changes what the site has locked, and a
+ * warning for each that none of the list reads. `t`: whose pipeline the list is; NULL: nobody's. False after an error. */
 TNB_EXPORT TNB_MUST_CHECK bool
-tnk_check_config(tn_ctx *ctx, const tn_node *config, const tn_pass_list *list);
+tnk_check_config(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
+                 const tn_node *config, const tn_pass_list *list);
 
 /* Gives the context the limits of the configuration (NULL: keeps those it has). tnk_compile does it
  * too; done before, it holds for reading the model as well. */
