@@ -131,30 +131,49 @@ get_count(const json_t *o, const char *key, uint64_t *out)
     return true;
 }
 
+static bool
+is_hash(tnb_hash128 h, const char *recorded)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, h.lo);
+    return strcmp(text, recorded) == 0;
+}
+
+/* Pages of a file that are no longer needed, from `start` up to where `bytes` end. */
+static void
+forget_pages(const weights_file *f, uint64_t start, uint64_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)f->map.data + start,
+                    first = (at + page - 1) / page * page, last = (at + bytes) / page * page;
+    if (last > first)
+        (void)madvise((void *)first, last - first, MADV_DONTNEED);
+}
+
 static tnb_status
 open_file(params *p, const tnr_artifact *a, const tnr_params_options *opt, const json_t *f,
           bool alone, tnb_err *err)
 {
     uint64_t bytes, header;
     const char *path = json_string_value(json_object_get(f, "path")),
-               *hash = json_string_value(json_object_get(f, "hash"));
-    char found[17];
+               *hash = json_string_value(json_object_get(f, "hash")),
+               *sample = json_string_value(json_object_get(f, "sample"));
     if (!path || !hash || !get_count(f, "bytes", &bytes) || !get_count(f, "header", &header) ||
         header > bytes)
         return bad_metadata(err, "a file without 'path', 'bytes', 'header' and 'hash'");
     TNB_TRY(find_file(a, opt, alone, path, p->arena, &p->files[p->n_files], err));
     weights_file *w = p->files[p->n_files++];
-    bool same = w->map.size == bytes;
-    if (same) {
-        snprintf(found, sizeof found, "%016" PRIx64, tnb_hash_128(w->map.data, header).lo);
-        same = strcmp(found, hash) == 0;
-    }
+    const char *differs = w->map.size != bytes                                ? "size differs"
+                          : !is_hash(tnb_hash_128(w->map.data, header), hash) ? "header differs"
+                          : sample && !is_hash(tnb_hash_sample(w->map.data, w->map.size), sample)
+                              ? "data differ"
+                              : NULL;
+    forget_pages(w, 0, w->map.size);
     w->hash = tnb_strdup(p->arena, hash);
-    if (same)
+    if (!differs)
         return TNB_OK;
     (void)tnb_fail(err, TNB_DIFFERS,
                    "%s is not the checkpoint that the model was compiled from: its %s", w->path,
-                   w->map.size == bytes ? "header differs" : "size differs");
+                   differs);
     tnb_hint(err, "compile the model again");
     return TNB_DIFFERS;
 }
@@ -229,16 +248,6 @@ file_storage(params *p, weights_file *f, tnb_err *err)
     if (st != TNB_OK)
         tnr_object_release(&f->object);
     return st;
-}
-
-/* Pages of a file that are no longer needed, from `start` up to where `bytes` end. */
-static void
-forget_pages(const weights_file *f, uint64_t start, uint64_t bytes)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)f->map.data + start,
-                    first = (at + page - 1) / page * page, last = (at + bytes) / page * page;
-    if (last > first)
-        (void)madvise((void *)first, last - first, MADV_DONTNEED);
 }
 
 void

@@ -22,6 +22,23 @@ tnb_hash_128(const void *p, size_t n)
     return (tnb_hash128){h.low64, h.high64};
 }
 
+tnb_hash128
+tnb_hash_sample(const void *p, size_t n)
+{
+    enum { BLOCK = 4096, BLOCKS = 4096 };
+    if (n <= (size_t)BLOCK * BLOCKS)
+        return tnb_hash_128(p, n);
+    const size_t stride = (n - BLOCK) / (BLOCKS - 1);
+    XXH128_hash_t h = {0};
+    for (size_t i = 0; i < BLOCKS; i++) {
+        const size_t at = i < BLOCKS - 1 ? i * stride : n - BLOCK;
+        const XXH128_hash_t block = XXH3_128bits((const char *)p + at, BLOCK);
+        h.low64 = tnb_hash_mix(h.low64, block.low64);
+        h.high64 = tnb_hash_mix(h.high64, block.high64);
+    }
+    return (tnb_hash128){h.low64, h.high64};
+}
+
 struct tnb_hasher {
     XXH3_state_t state;
 };

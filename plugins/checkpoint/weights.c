@@ -246,11 +246,12 @@ checkpoint_collect(checkpoint_model *m)
 static const tn_node *
 describe_file(checkpoint_model *m, const checkpoint_file *f)
 {
-    char hash[17];
+    char hash[17], sample[17];
     snprintf(hash, sizeof hash, "%016" PRIx64, tnb_hash_128(f->data, f->header).lo);
+    snprintf(sample, sizeof sample, "%016" PRIx64, tnb_hash_sample(f->data, f->bytes).lo);
     return tn_dictv(m->ctx, "path", tn_string(m->ctx, f->path), "bytes",
                     tn_i64(m->ctx, (int64_t)f->bytes), "header", tn_i64(m->ctx, (int64_t)f->header),
-                    "hash", tn_string(m->ctx, hash), NULL);
+                    "hash", tn_string(m->ctx, hash), "sample", tn_string(m->ctx, sample), NULL);
 }
 
 static const tn_node *

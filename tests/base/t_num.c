@@ -158,6 +158,33 @@ digests_are_the_published_ones(void **state)
     tnb_hasher_free(h);
 }
 
+/* Every byte of what is small enough; of other data blocks from the first to the last. */
+static void
+samples_see_changes(void **state)
+{
+    (void)state;
+    const size_t small = 16u << 20, large = 2 * small + 4096, stride = (large - 4096) / 4095;
+    const struct {
+        size_t n, at;
+    } seen[] = {{1, 0},
+                {small, 0},
+                {small, small - 5000},
+                {small, small - 1},
+                {large, 0},
+                {large, 77 * stride + 4095},
+                {large, large - 1}};
+    char *data = calloc(1, large);
+    assert_non_null(data);
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
+        const tnb_hash128 before = tnb_hash_sample(data, seen[i].n);
+        data[seen[i].at] = 1;
+        const tnb_hash128 after = tnb_hash_sample(data, seen[i].n);
+        assert_true(before.lo != after.lo && before.hi != after.hi);
+        data[seen[i].at] = 0;
+    }
+    free(data);
+}
+
 int
 main(void)
 {
@@ -167,6 +194,7 @@ main(void)
         cmocka_unit_test(printing_gives_the_shortest_form),
         cmocka_unit_test(a_comma_locale_changes_nothing),
         cmocka_unit_test(digests_are_the_published_ones),
+        cmocka_unit_test(samples_see_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 """`tenon generate` writes the text that llama2.c writes for a trained model, from each form of it, and keeps to its options."""
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,14 @@ check(told["text"] == EXPECTED[:EXPECTED.index("big, red")] and told["reason"] =
 r = generate(tno, "--prompt", "", "--max-tokens", "0", "--context", "40", "--json")
 told = json.loads(r.stdout)
 check(len(told["tokens"]) == 48 and told["reason"] == "context full", "writing ends where the cache's pages are full", r)
+
+moved = path("moved.gguf")
+shutil.copy(GGUF, moved)
+check(tenon("compile", moved, "-o", path("moved.tno")).returncode == 0, "the model is compiled where its checkpoint can change")
+with open(moved, "r+b") as f:
+    f.seek(-4096, os.SEEK_END)
+    f.write(bytes(4096))
+refused("a checkpoint with other weights", generate(path("moved.tno"), "--prompt", "a"), "not the checkpoint that the model was compiled from: its data differ")
 
 refused("a prompt beyond the cache", generate(tno, "--prompt-file", prompt, "--context", "16"), "more than the cache has room for: 16")
 refused("no prompt", generate(tno), "a prompt is needed", status=(2,))

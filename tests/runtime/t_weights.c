@@ -63,13 +63,16 @@ teardown(void **state)
 enum { HEADER = 64, SECOND = 128, FILE_BYTES = 256 };
 static const float second[] = {10, 20, 30};
 
+/* What was written last, which compile() takes for the checkpoint. */
+static char written[FILE_BYTES];
+
 static const char *
 write_weights(const char *name)
 {
-    char bytes[FILE_BYTES] = "header";
-    memcpy(bytes + SECOND, second, sizeof second);
-    memcpy(bytes + SECOND + 20, second, sizeof second); /* not aligned */
-    return write_scratch(name, bytes, sizeof bytes);
+    memcpy(written, (char[FILE_BYTES]){"header"}, FILE_BYTES);
+    memcpy(written + SECOND, second, sizeof second);
+    memcpy(written + SECOND + 20, second, sizeof second); /* not aligned */
+    return write_scratch(name, written, FILE_BYTES);
 }
 
 #define LIST(dtype, shape, file, offset, bytes)                                                    \
@@ -82,15 +85,15 @@ write_weights(const char *name)
 static const char *
 compile(const char *name, const char *path, const char *list)
 {
-    char text[4096], hash[17];
-    char bytes[HEADER] = "header";
-    snprintf(hash, sizeof hash, "%016llx",
-             (unsigned long long)tnb_hash_128(bytes, sizeof bytes).lo);
+    char text[4096], hash[17], sample[17];
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)tnb_hash_128(written, HEADER).lo);
+    snprintf(sample, sizeof sample, "%016llx",
+             (unsigned long long)tnb_hash_sample(written, FILE_BYTES).lo);
     snprintf(text, sizeof text,
              "@I.ir_module\n"
              "class Module:\n"
              "    I.module_attrs({\"params\": {\"files\": [{\"path\": \"%s\", \"bytes\": %d, "
-             "\"header\": %d, \"hash\": \"%s\"}], \"list\": %s}})\n"
+             "\"header\": %d, \"hash\": \"%s\", \"sample\": \"%s\"}], \"list\": %s}})\n"
              "    @R.function\n"
              "    def main(x: R.Tensor((3,), \"float32\"), packed_params: R.Tuple(R.Tensor((2,), "
              "\"float32\"), R.Tensor((3,), \"float32\"))):\n"
@@ -100,7 +103,7 @@ compile(const char *name, const char *path, const char *list)
              "            gv = R.add(x, w)\n"
              "            R.output(gv)\n"
              "        return gv\n",
-             path, FILE_BYTES, HEADER, hash, list);
+             path, FILE_BYTES, HEADER, hash, sample, list);
     tn_ctx *ctx = tn_ctx_new(registry);
     tnk_model model = {.module = tn_read_module(ctx, "weights.py", text, strlen(text))};
     static char out[4400]; /* in_scratch's are used again */
@@ -230,7 +233,7 @@ other_files_are_refused(void **state)
     (void)state;
     float out[3];
     char bytes[FILE_BYTES] = "heAder";
-    const char *artifact = compile("d.tno", in_scratch("other.bin"), GOOD_LIST);
+    const char *artifact = compile("d.tno", write_weights("other.bin"), GOOD_LIST);
     tnr_session *s = open_session(artifact, NULL);
     write_scratch("other.bin", bytes, sizeof bytes);
     FAILS(run(s, out, &err), TNB_DIFFERS, "its header differs");
@@ -238,6 +241,10 @@ other_files_are_refused(void **state)
     FAILS(run(s, out, &err), TNB_DIFFERS, "its size differs");
     write_scratch("other.bin", bytes, 0);
     FAILS(run(s, out, &err), TNB_DIFFERS, "its size differs");
+    memcpy(bytes, written, sizeof bytes);
+    bytes[SECOND + 1]++;
+    write_scratch("other.bin", bytes, sizeof bytes);
+    FAILS(run(s, out, &err), TNB_DIFFERS, "its data differ");
     write_weights("other.bin");
     gives_sums(s);
     /* written in place while it is open */
@@ -302,11 +309,11 @@ wrong_metadata_are_refused(void **state)
 static const char *
 write_numbers(const char *name)
 {
-    char bytes[FILE_BYTES] = "header";
+    memcpy(written, (char[FILE_BYTES]){"header"}, FILE_BYTES);
     for (int i = 0; i < 48; i++)
-        bytes[64 + i] = (char)i;
-    memcpy(bytes + SECOND, second, sizeof second);
-    return write_scratch(name, bytes, sizeof bytes);
+        written[64 + i] = (char)i;
+    memcpy(written + SECOND, second, sizeof second);
+    return write_scratch(name, written, FILE_BYTES);
 }
 
 static void

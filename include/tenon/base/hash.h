@@ -18,6 +18,10 @@ TNB_EXPORT uint64_t
 tnb_hash64(const void *p, size_t n, uint64_t seed);
 TNB_EXPORT tnb_hash128
 tnb_hash_128(const void *p, size_t n);
+/* Of all of the data up to 16 MiB, of 4,096 blocks of 4 KiB, from the first to the last, of larger data: tells files that hold other data
+ * from each other without reading them whole. */
+TNB_EXPORT tnb_hash128
+tnb_hash_sample(const void *p, size_t n);
 /* Mixes `b` into the hash `a`; the order matters. */
 static inline uint64_t
 tnb_hash_mix(uint64_t a, uint64_t b)

@@ -11,9 +11,9 @@
  *              "variants": [{"name", "target", "device", "format", "features": [...], "packed": [...],
  *              optional "fallback": {"device", "format", "features"}}], "attrs": {...}}.
  *              Extents are integers, or texts where they are symbolic. `variants` is in the order of the sections' numbers.
- *              Of a model with weights in files of their own attrs has "params": {"files": [{"path", "bytes", "header", "hash"}],
+ *              Of a model with weights in files of their own attrs has "params": {"files": [{"path", "bytes", "header", "hash", optional "sample"}],
  *              "list": [{"name", "dtype", "shape", "file", "offset", "bytes"}]}: the parameter packed_params is a tuple of these, in
- *              order; "hash" is of the file's first "header" bytes. attrs "model" describes a language model (docs/llm.md).
+ *              order; "hash" is of the file's first "header" bytes, "sample" the whole file's (tnb_hash_sample). attrs "model" describes a language model (docs/llm.md).
  *              A weight may have a "transform": dtype, shape and bytes are then those of what the runtime makes of the file's bytes
  *              from "offset" on, once:
  *              {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]}: panels of R rows of blocks of B
