@@ -56,6 +56,32 @@ just_i32(tn_ctx *ctx, const tn_call *c)
     return tn_ty_prim_of(ctx, TNB_I32);
 }
 
+/* Bytes four to a number of 32 bits, or as so many lanes of 8 bits. */
+static bool
+holds_bytes(tnb_dtype d, uint16_t numbers)
+{
+    return tnb_dtype_is_int(d) &&
+           ((d.bits == 32 && d.lanes == numbers) || (d.bits == 8 && d.lanes == 4 * (int)numbers));
+}
+
+static const tn_type *
+like_sum(tn_ctx *ctx, const tn_call *c)
+{
+    const tnb_dtype sum = tn_dtype_of(c->args.at[2]);
+    if (!tnb_dtype_is_int(sum) || sum.bits != 32)
+        return tn_error(ctx, 0, TNB_TYPE, "the sum of dp4a must be int32 or uint32, not %s",
+                        tnb_dtype_print(sum).s);
+    for (uint32_t i = 0; i < 2; i++) {
+        const tnb_dtype d = tn_dtype_of(c->args.at[i]);
+        if (!holds_bytes(d, sum.lanes))
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "dp4a to a sum of %s takes as many numbers of 32 bits, or four times "
+                            "as many of 8 bits, not %s",
+                            tnb_dtype_print(sum).s, tnb_dtype_print(d).s);
+    }
+    return c->args.at[2]->type;
+}
+
 static const tn_type *
 just_handle(tn_ctx *ctx, const tn_call *c)
 {
@@ -146,6 +172,10 @@ static const tn_arg_schema index_args[] = {
     {"wraps", "1: a negative index counts from the end"},
     {"site", "what a message calls the place: \"node 'x' (Gather), axis 0\""},
     {NULL, NULL}};
+static const tn_arg_schema dot_args[] = {{"x", "bytes, four to a number or as many lanes"},
+                                         {"y", "likewise"},
+                                         {"sum", NULL},
+                                         {NULL, NULL}};
 static const tn_arg_schema any_args[] = {{"args", NULL}, {NULL, NULL}};
 
 #define EFFECT (TN_OP_IMPURE | TN_OP_READS_MEMORY)

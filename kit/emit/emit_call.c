@@ -296,6 +296,9 @@ tnk_emit_call(tnk_emitter *e, const tn_expr *x)
     case TN_INTRIN_atomic_or:
         atomic(e, c, op->intrin);
         return;
+    case TN_INTRIN_dp4a:
+        tnk_emit_dot(e, c);
+        return;
     case TN_INTRIN_reinterpret:
         tnk_emit_reinterpret(e, c);
         return;

@@ -197,6 +197,11 @@ tnk_emit_place(tnk_emitter *e, const tn_buffer_load *l, const char *front);
 bool
 tnk_emit_pointer(tnk_emitter *e, const tn_expr *x);
 
+/* ---- emit_dot.c ---- */
+/* T.dp4a */
+void
+tnk_emit_dot(tnk_emitter *e, const tn_call *c);
+
 /* ---- emit_half.c ---- */
 /* "+" for an addition that the device does on half; NULL for what it does not. */
 const char *

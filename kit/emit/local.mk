@@ -7,6 +7,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_call.c \
 	kit/emit/emit_cast.c \
 	kit/emit/emit_expr.c \
+	kit/emit/emit_dot.c \
 	kit/emit/emit_half.c \
 	kit/emit/emit_helpers.c \
 	kit/emit/emit_index.c \

@@ -353,15 +353,14 @@ help_q_multiply_shift(interp_reg *r, int32_t a, int32_t b, int64_t bits)
     return NULL;
 }
 
-/* a dot product of the four bytes in b and b + 1, added to b + 2 */
+/* the products of four bytes in b and on by the four behind them, added to what follows these */
 static const char *
-help_dp4a(interp_reg *r, int32_t a, int32_t b, int64_t is_unsigned)
+help_dp4a(interp_reg *r, int32_t a, int32_t b, int64_t unused)
 {
-    int64_t sum = r[b + 2].i;
-    for (int i = 0; i < 4; i++) {
-        uint8_t x = (uint8_t)(r[b].u >> (8 * i)), y = (uint8_t)(r[b + 1].u >> (8 * i));
-        sum += is_unsigned ? (int64_t)x * y : (int64_t)(int8_t)x * (int8_t)y;
-    }
+    (void)unused;
+    int64_t sum = r[b + 8].i;
+    for (int i = 0; i < 4; i++)
+        sum += r[b + i].i * r[b + 4 + i].i;
     r[a].i = sum;
     return NULL;
 }
@@ -646,17 +645,46 @@ count_bits(compiler *c, const tn_expr *v, tnb_dtype d, bool ones)
 }
 
 static interp_opd
-by_helper(compiler *c, tn_list args, tnb_dtype d, bool dot)
+q_multiply_shift(compiler *c, tn_list args, tnb_dtype d)
 {
     interp_opd at[4];
     for (uint32_t i = 0; i < args.n; i++)
         at[i] = compile_expr(c, args.at[i]);
     int32_t r = compile_temp(c, d.lanes);
     for (int32_t i = 0; i < d.lanes; i++) {
-        int32_t got =
-            emit_helper(c, dot ? help_dp4a : help_q_multiply_shift, gather(c, at, args.n, i),
-                        tn_dtype_of(args.at[0]).code == TNB_UINT);
+        int32_t got = emit_helper(c, help_q_multiply_shift, gather(c, at, args.n, i), 0);
         compile_emit(c, INTERP_MOV, r + i, got, 0, 0);
+        normalise(c, d, r + i);
+    }
+    return (interp_opd){r, 1};
+}
+
+/* Byte k of the i-th number, in register `to`. */
+static void
+take_byte(compiler *c, interp_opd x, tnb_dtype d, int32_t i, int32_t k, int32_t to)
+{
+    const tnb_dtype byte = {d.code, 8, 1};
+    if (d.bits == 8)
+        compile_emit(c, INTERP_MOV, to, compile_lane(x, 4 * i + k), 0, 0);
+    else
+        compile_emit(c, INTERP_USHR, to, compile_lane(x, i), compile_const_int(c, 8 * k), d.bits);
+    normalise(c, byte, to);
+}
+
+static interp_opd
+dot(compiler *c, tn_list args, tnb_dtype d)
+{
+    const interp_opd x = compile_expr(c, args.at[0]), y = compile_expr(c, args.at[1]),
+                     sum = compile_expr(c, args.at[2]);
+    const int32_t r = compile_temp(c, d.lanes);
+    for (int32_t i = 0; i < d.lanes; i++) {
+        const int32_t in = compile_temp(c, 9);
+        for (int32_t k = 0; k < 4; k++) {
+            take_byte(c, x, tn_dtype_of(args.at[0]), i, k, in + k);
+            take_byte(c, y, tn_dtype_of(args.at[1]), i, k, in + 4 + k);
+        }
+        compile_emit(c, INTERP_MOV, in + 8, compile_lane(sum, i), 0, 0);
+        compile_emit(c, INTERP_MOV, r + i, emit_helper(c, help_dp4a, in, 0), 0, 0);
         normalise(c, d, r + i);
     }
     return (interp_opd){r, 1};
@@ -737,9 +765,10 @@ call(compiler *c, const tn_expr *e)
     case TN_INTRIN_vectorcombine:
         return vector_part(c, e, op->intrin, args);
     case TN_INTRIN_dp4a:
+        return dot(c, args, d);
     case TN_INTRIN_q_multiply_shift:
-        if (args.n == (op->intrin == TN_INTRIN_dp4a ? 3 : 4))
-            return by_helper(c, args, d, op->intrin == TN_INTRIN_dp4a);
+        if (args.n == 4)
+            return q_multiply_shift(c, args, d);
         break;
     case TN_INTRIN_call_extern:
     case TN_INTRIN_call_pure_extern:

@@ -151,6 +151,50 @@ function_text(tnk_emitter *e, tn_intrin_id function, tnb_dtype d)
     return NULL;
 }
 
+/* Without VNNI, pmaddubsw adds pairs of products in 16 bits and saturates: it is exact where the unsigned bytes are below 128, so
+ * that others are taken four bits at a time. */
+static const char *
+dot_text(tnk_emitter *e, tnb_dtype d, bool small)
+{
+    const unsigned bytes = d.lanes * 4u;
+    if (!is_register(bytes * 8))
+        return NULL;
+    const char *w = bytes == 64 ? "512" : bytes == 32 ? "256" : "128", *v = tnk_c_type(e, d);
+    const char *feature = bytes == 64 ? "defined(__AVX512VNNI__)"
+                                      : "(defined(__AVXVNNI__) || (defined(__AVX512VNNI__) && "
+                                        "defined(__AVX512VL__)))";
+    const char *b8 = "tk_bytes",
+               *b16 = tnk_c_type(e, (tnb_dtype){TNB_INT, 16, (uint16_t)(bytes / 2)});
+    const char *pairs, *sums; /* of products of bytes; of pairs of these */
+    if (bytes == 64) {
+        pairs = tn_strf(e->ctx, "(%s)__builtin_ia32_pmaddubsw512_mask((%s)(A), (%s)b, (%s){0}, -1)",
+                        b16, b8, b8, b16);
+        sums = tn_strf(e->ctx,
+                       "(%s)__builtin_ia32_pmaddwd512_mask(M, (%s){0} + (short)N, (%s){0}, -1)", v,
+                       b16, v);
+    } else {
+        pairs = tn_strf(e->ctx, "(%s)__builtin_ia32_pmaddubsw%s((%s)(A), (%s)b)", b16, w, b8, b8);
+        sums = tn_strf(e->ctx, "(%s)__builtin_ia32_pmaddwd%s(M, (%s){0} + (short)N)", v, w, b16);
+    }
+    const char *vnni = tn_strf(e->ctx,
+                               "#if %s" GCC "    return (%s)__builtin_ia32_vpdpbusd_v%dsi(c, "
+                               "(%s)a, b);\n#elif %s && defined(__clang__)\n    return "
+                               "(%s)__builtin_ia32_vpdpbusd%s(c, (%s)a, b);\n",
+                               feature, v, d.lanes, v, feature, v, w, v);
+    const char *pmadd = tn_strf(e->ctx,
+                                "#elif defined(%s)" GCC
+                                "    typedef char tk_bytes __attribute__((vector_size(%u)));\n"
+                                "#define PAIRS(A) %s\n#define SUMS(M, N) %s\n",
+                                bytes == 64   ? "__AVX512BW__"
+                                : bytes == 32 ? "__AVX2__"
+                                              : "__SSSE3__",
+                                bytes, pairs, sums);
+    return tn_strf(e->ctx, "%s%s    return c + %s;\n#undef PAIRS\n#undef SUMS\n", vnni, pmadd,
+                   small ? "SUMS(PAIRS(a), 1)"
+                         : "SUMS(PAIRS(a & 0x0f0f0f0f), 1) + "
+                           "SUMS(PAIRS(a >> 4 & 0x0f0f0f0f), 16)");
+}
+
 const char *
 c_x86_body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d)
 {
@@ -171,6 +215,10 @@ c_x86_body(tnk_emitter *e, tnk_helper helper, tn_intrin_id function, tnb_dtype d
         return narrow_text(d);
     case TNK_HELPER_FUNCTION:
         return function_text(e, function, d);
+    case TNK_HELPER_DOT_BYTES:
+        return dot_text(e, d, false);
+    case TNK_HELPER_DOT_SMALL_BYTES:
+        return dot_text(e, d, true);
     }
     return NULL;
 }

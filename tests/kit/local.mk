@@ -15,7 +15,7 @@ if BUILD_CPU
 KIT_KERNEL_TESTS = tests/kit/t_kernels tests/kit/t_random tests/kit/t_rows tests/kit/t_schedule tests/kit/t_source \
 	tests/kit/t_codegen tests/kit/t_launch tests/kit/t_common_subexpr tests/kit/t_team_cost tests/kit/t_math tests/kit/t_shapes \
 	tests/kit/t_schedule_random tests/kit/t_gpu_rules tests/kit/t_schedule_gpu tests/kit/t_trace tests/kit/t_small tests/kit/t_tensorize \
-	tests/kit/t_lower_math tests/kit/t_narrow tests/kit/t_transpose tests/kit/t_vectors
+	tests/kit/t_lower_math tests/kit/t_narrow tests/kit/t_transpose tests/kit/t_vectors tests/kit/t_dot_bytes
 check_PROGRAMS += $(KIT_KERNEL_TESTS)
 TESTS += $(KIT_KERNEL_TESTS)
 tests_kit_t_kernels_SOURCES = tests/kit/t_kernels.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
@@ -63,6 +63,9 @@ tests_kit_t_gpu_rules_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_trace_SOURCES = tests/kit/t_trace.c tests/kit/krun.c tests/kit/krun.h tests/kit/programs.c tests/kit/programs.h
 tests_kit_t_trace_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_trace_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
+tests_kit_t_dot_bytes_SOURCES = tests/kit/t_dot_bytes.c tests/kit/krun.c tests/kit/krun.h
+tests_kit_t_dot_bytes_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_kit_t_dot_bytes_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)
 tests_kit_t_tensorize_SOURCES = tests/kit/t_tensorize.c tests/kit/draw.h tests/kit/krun.c tests/kit/krun.h
 tests_kit_t_tensorize_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_kit_t_tensorize_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LIBS)

@@ -51,7 +51,11 @@ typedef enum tnk_helper {
     TNK_HELPER_NAN_MAX,
     TNK_HELPER_WIDEN_HALF,  /* float32 from the bits of float16, (h); of a vector (x) */
     TNK_HELPER_NARROW_HALF, /* (x): the bits of float16 from float32, rounded to even */
-    TNK_HELPER_FUNCTION     /* (x): a function of mathematics on a vector */
+    TNK_HELPER_FUNCTION,    /* (x): a function of mathematics on a vector */
+    /* (a, b, c): vectors of 32 bits a lane: the products of the four bytes of each, those of a unsigned, those of b signed, added to
+     * c; d is the dtype of c. SMALL: no byte of a is above 127. */
+    TNK_HELPER_DOT_BYTES,
+    TNK_HELPER_DOT_SMALL_BYTES
 } tnk_helper;
 
 /* A language of the C family. A plugin offers a table of them (`dialects` of its descriptor, "dialect:NAME" in its manifest). */
