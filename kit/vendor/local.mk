@@ -8,7 +8,8 @@ EXTRA_DIST += kit/vendor/README.md kit/vendor/plugin.mk kit/vendor/stage.sh
 # The suites that a vendor runs: for devices, and for operators on any target.
 tenonlibexecdir = $(libexecdir)/tenon
 tenonlibexec_PROGRAMS = kit/vendor/device-conformance
-kit_vendor_device_conformance_SOURCES = tests/device/conformance.c
+kit_vendor_device_conformance_SOURCES = tests/device/conformance.c tests/device/conformance.h tests/device/conformance_memory.c \
+	tests/device/conformance_modules.c tests/device/conformance_streams.c
 kit_vendor_device_conformance_LDFLAGS = $(AM_LDFLAGS) '-Wl,-rpath,$$ORIGIN/@TENON_LIB_FROM_LIBEXEC@'
 kit_vendor_device_conformance_LDADD = $(RT_LIB) $(BASE_LIB)
 dist_tenonlibexec_SCRIPTS = kit/vendor/operator-suite

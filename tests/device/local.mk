@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # The device conformance suite.
 check_PROGRAMS += tests/device/conformance
-tests_device_conformance_SOURCES = tests/device/conformance.c
+tests_device_conformance_SOURCES = tests/device/conformance.c tests/device/conformance.h tests/device/conformance_memory.c \
+	tests/device/conformance_modules.c tests/device/conformance_streams.c
 tests_device_conformance_LDADD = $(RT_LIB) $(BASE_LIB)
 
 check_LTLIBRARIES += tests/device/kernels.la
 tests_device_kernels_la_SOURCES = tests/device/kernels.c
 tests_device_kernels_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+
+check_LTLIBRARIES += tests/device/faulty.la
+tests_device_faulty_la_SOURCES = tests/device/faulty.c tests/vendor/simacc/queue.c tests/vendor/simacc/queue.h
+tests_device_faulty_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_device_faulty_la_LIBADD = $(RT_LIB) $(BASE_LIB)
+TESTS += tests/device/faults.py
+EXTRA_DIST += tests/device/faults.py
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/device/t_null

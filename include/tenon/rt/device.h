@@ -4,9 +4,9 @@
  *
  * A driver's functions get `dev`, what its `open` gave. Memory is an opaque handle with byte
  * offsets; where the driver says TNR_DRIVER_HOST_MEMORY the handle is an address that the host may
- * read and write. Work is queued on a stream (NULL: the device's own) in order; copies with the
- * host and `sync` wait for it. Work of different streams has no order but that of events. Functions
- * marked optional may be NULL: all of a group, or none. They may be called from several threads.
+ * read and write. Work is queued on a stream (NULL: the device's own) in order; `sync` waits for it, and so do copies with the
+ * host: one to the host has ended when it returns, one to the device has read the host's bytes. Work of different streams has no
+ * order but that of events. Functions marked optional may be NULL: all of a group, or none. They may be called from several threads.
  */
 #ifndef TENON_RT_DEVICE_H
 #define TENON_RT_DEVICE_H
@@ -188,7 +188,9 @@ typedef struct tnr_driver {
 
     /* memory: never NULL handles for bytes > 0; bytes == 0 gives a handle that may be freed.
      * `scope` ("global", or a name of the device's own) lives as long as the device;
-     * TNB_UNSUPPORTED for one that the device does not have. */
+     * TNB_UNSUPPORTED for one that the device does not have. `free` comes while queued work of any stream still uses the memory: it
+     * does not wait, and nobody else gets the memory before that work has ended. A driver whose work is not done when a call returns
+     * counts what uses the memory, or keeps it until an event of its own. */
     tnb_status (*alloc)(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err);
     void (*free)(void *dev, void *mem);
     tnb_status (*copy)(void *dev, void *stream, const tnr_copy *c, tnb_err *err);
@@ -216,8 +218,10 @@ typedef struct tnr_driver {
     /* memory of the host that such copies are fast with: optional. Never NULL for bytes > 0 */
     tnb_status (*pinned_alloc)(void *dev, uint64_t bytes, void **host, tnb_err *err);
     void (*pinned_free)(void *dev, void *host);
-    /* memory in stream order: optional. What is queued on the stream behind `alloc_ordered` may use the memory, what is
-     * queued behind `free_ordered` may get it anew; other streams need an event for either. `free` takes such memory, too */
+    /* memory in stream order: optional, with events. What is queued on the stream behind `alloc_ordered` may use the memory; other
+     * streams need an event. `free_ordered` gives it back behind what is queued on the stream so far, and does not wait: work of
+     * the stream that is queued later may get it at once, anybody else when the stream has come there. The runtime has the stream
+     * wait for other streams that use the memory. `free` takes such memory, too */
     tnb_status (*alloc_ordered)(void *dev, void *stream, uint64_t bytes, const char *scope,
                                 void **mem, tnb_err *err);
     tnb_status (*free_ordered)(void *dev, void *stream, void *mem, tnb_err *err);
@@ -227,7 +231,7 @@ typedef struct tnr_driver {
     tnb_status (*peer_copy)(void *dev, void *stream, void *from, const tnr_copy *c, tnb_err *err);
 
     /* modules: code in one of `formats` (NULL-terminated). The bytes may be unmapped after
-     * module_free only. */
+     * module_free only, and nothing that is queued uses the module then. */
     const char *const *formats;
     tnb_status (*module_load)(void *dev, const char *format, const void *code, size_t n,
                               void **module, tnb_err *err);
