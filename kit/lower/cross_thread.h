@@ -27,6 +27,7 @@ typedef struct tnk_threads {
     int64_t extent[3];
     const tn_expr *index[3];
     bool reduces[3];
+    bool lanes_first; /* `red` is [lane, row]; threads are in no warps then */
 } tnk_threads;
 
 typedef struct tnk_stmts {

@@ -9,8 +9,8 @@
  *                 C[0] = C[0] + A[vk]                      if t == 0: C[0] = red[0]
  *
  * The tree is made of one step for each bit of the number of threads, behind a first step for what is more than a power of two.
- * `red` is shared memory, one row for each thread that has a reduction of its own. A result in scope "local" is given to all
- * threads, another is written by the first. Conditions guard what a thread adds, never the barriers. The result's init is
+ * `red` is shared memory, one row for each thread that has a reduction of its own; it is red[lane, row] where threadIdx.x does not
+ * reduce, so that neighbours meet in no bank. A result in scope "local" is given to all threads, another is written by the first. Conditions guard what a thread adds, never the barriers. The result's init is
  * joined in once, so it need not be neutral. Several results together (sum and sum of squares; the largest value and its place)
  * have a `red` each. Where the target's warps can do more (tn_warp), threads join their shares in warps first: warp_reduction.c,
  * chosen by T.warp_size_is as the kernel runs unless that is certain. Needs: blocks with init. A reduction that is no add, mul,
@@ -286,7 +286,14 @@ number_threads(state *st, const reduction *r, const tn_for_loop *const *loops, u
             t->reduces[dim] = lane;
         }
     }
+    t->lanes_first = t->extent[0] > 1 && !t->reduces[0];
     return true;
+}
+
+static const tn_expr *
+share_at(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, const tn_expr *lane)
+{
+    return t->lanes_first ? at(ctx, r->red[k], lane, t->row) : at(ctx, r->red[k], t->row, lane);
 }
 
 /* red[row, lane] op= red[row, lane + distance] by the first `below` lanes. */
@@ -296,11 +303,12 @@ step(tn_ctx *ctx, const reduction *r, const threads *t, int64_t below, int64_t d
     const tn_expr *other = tn_add(ctx, t->lane, tn_i32(ctx, (int32_t)distance));
     const tn_expr *lhs[TNK_MAX_RESULTS], *rhs[TNK_MAX_RESULTS];
     for (uint32_t k = 0; k < r->of.n; k++) {
-        lhs[k] = at(ctx, r->red[k], t->row, t->lane);
-        rhs[k] = at(ctx, r->red[k], t->row, other);
+        lhs[k] = share_at(ctx, r, t, k, t->lane);
+        rhs[k] = share_at(ctx, r, t, k, other);
     }
+    const tn_expr *i = t->lanes_first ? t->lane : t->row, *j = t->lanes_first ? t->row : t->lane;
     return tn_if_stmt_of(ctx, tn_lt(ctx, t->lane, tn_i32(ctx, (int32_t)below)),
-                         tnk_join_shares(ctx, r, r->red, t->row, t->lane, lhs, rhs), NULL);
+                         tnk_join_shares(ctx, r, r->red, i, j, lhs, rhs), NULL);
 }
 
 static tnb_dtype
@@ -314,7 +322,8 @@ static void
 make_buffers(tn_ctx *ctx, reduction *r, const threads *t, int64_t shares)
 {
     const tn_expr *one = tn_i32(ctx, 1),
-                  *dims[2] = {tn_i32(ctx, (int32_t)t->rows), tn_i32(ctx, (int32_t)shares)};
+                  *dims[2] = {tn_i32(ctx, (int32_t)(t->lanes_first ? shares : t->rows)),
+                              tn_i32(ctx, (int32_t)(t->lanes_first ? t->rows : shares))};
     for (uint32_t k = 0; k < r->of.n; k++) {
         const char *name = r->of.n > 1 ? tn_strf(ctx, "%s_%u", r->block->name, k) : r->block->name;
         r->own[k] = tn_buffer_new(ctx, tn_strf(ctx, "%s_own", name), tn_list_of(ctx, &one, 1),
@@ -347,7 +356,7 @@ write_one(tn_ctx *ctx, const reduction *r, const threads *t, uint32_t k, bool wa
 {
     const tn_buffer_store *store = r->of.store[k];
     const tn_expr *zero = tn_i32(ctx, 0),
-                  *v = warps ? at(ctx, r->own[k], zero, NULL) : at(ctx, r->red[k], t->row, zero),
+                  *v = warps ? at(ctx, r->own[k], zero, NULL) : share_at(ctx, r, t, k, zero),
                   *start = tn_cast_to(ctx, dtype_of(r, k), r->of.init[k]);
     if (r->of.independent &&
         !tn_equal(ctx, start, tnk_neutral(ctx, r->of.op[k], dtype_of(r, k)), false, NULL))
@@ -473,9 +482,9 @@ join_in_tree(tn_ctx *ctx, const reduction *r, const threads *t, bool again, tnk_
     tnb_arena *a = tn_scratch(ctx);
     if (again)
         TNB_PUSH(a, out->v, tnk_barrier(ctx));
+    const tn_expr *i = t->lanes_first ? t->lane : t->row, *j = t->lanes_first ? t->row : t->lane;
     for (uint32_t k = 0; k < r->of.n; k++)
-        TNB_PUSH(a, out->v,
-                 put(ctx, r->red[k], t->row, t->lane, at(ctx, r->own[k], tn_i32(ctx, 0), NULL)));
+        TNB_PUSH(a, out->v, put(ctx, r->red[k], i, j, at(ctx, r->own[k], tn_i32(ctx, 0), NULL)));
     TNB_PUSH(a, out->v, tnk_barrier(ctx));
     int64_t power = 1;
     while (power * 2 <= t->lanes)
@@ -543,7 +552,7 @@ lower(state *st, reduction *r, const tn_stmt *s)
     if (warps && !certain) {
         const tn_expr *size = tn_i32(ctx, (int32_t)w.warp.size);
         for (uint32_t k = 0; k < r->of.n; k++)
-            TNB_PUSH(a, tree.v, put(ctx, r->own[k], zero, NULL, at(ctx, r->red[k], t.row, zero)));
+            TNB_PUSH(a, tree.v, put(ctx, r->own[k], zero, NULL, share_at(ctx, r, &t, k, zero)));
         TNB_PUSH(a, out.v,
                  tn_if_stmt_of(ctx, tn_intrin1(ctx, TN_INTRIN_warp_size_is, size),
                                tn_seq_of(ctx, tn_list_of(ctx, joined.v.at, joined.v.n)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tenon show kernel --cost: bytes, operations, conflicts of banks and limits of a kernel whose numbers are known, of one whose extents
-are not, and what has no cost."""
+are not, and what has no cost. Threads that reduce side by side meet in no bank."""
 import os
 import re
 import sys
@@ -52,6 +52,16 @@ check(re.search(r"^  blocks .*\bn\b", r.stdout, re.M) and re.search(r"^  global 
       "numbers of extents that are not known are expressions of them", r)
 r = tenon("show", "kernel", model, "-t", "gpu_generic", "--cost")
 check(r.returncode == 0 and re.findall(r"^\w+$", r.stdout, re.M) == ["add", "strides"], "without a name each kernel's is shown", r)
+thin = write("thin.py", MODULE[:MODULE.index("    @T.prim_func")] + '''    @R.function
+    def main(x: R.Tensor((1, 256), "float32"), w: R.Tensor((256, 10), "float32")):
+        with R.dataflow():
+            b = R.matmul(x, w)
+            R.output(b)
+        return b
+''')
+r = tenon("show", "kernel", thin, "matmul", "-t", "gpu_generic", "--cost")
+check(re.search(r"^  threads of a block     32 x 8 x 1 ", r.stdout, re.M) and re.search(r"^  bank conflicts +none$", r.stdout, re.M) and
+      re.search(r"^  shared bytes +[1-9]", r.stdout, re.M), "threadIdx.y sums in shared memory without conflicts", r)
 if os.path.exists(os.path.join(os.environ["TENON_PLUGIN_PATH"], "cpu.so")):
     plain = write("plain.py", MODULE[:MODULE.index("    @T.prim_func")] + '''    @R.function
     def main(y: R.Tensor((4, 32), "float32")):

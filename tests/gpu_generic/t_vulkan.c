@@ -487,7 +487,9 @@ streams_without_events_are_reported(void **state)
 static void
 events_are_behind_what_their_stream_waited_for(void **state)
 {
-    void *dev = open_device(ONE("check_hazards", "yes")), *module, *k, *mem, *s[3], *event;
+    static const struct settings settings = {{"check_hazards", "profiling"},
+                                             {"yes", "no"}}; /* no timestamp is a command */
+    void *dev = open_device(&settings), *module, *k, *mem, *s[3], *event;
     float v[100];
     (void)state;
     OK(load(dev, &plain, &module, &err));
@@ -498,6 +500,7 @@ events_are_behind_what_their_stream_waited_for(void **state)
         OK(drv->stream_new(dev, &s[i], &err));
     OK(drv->zero(dev, s[0], mem, 0, 400, &err));
     for (int i = 0; i < 9; i++) {
+        OK(drv->sync(dev, s[(i + 1) % 3], &err)); /* it has no work of its own */
         OK(launch_count(dev, s[i % 3], k, mem, 0, 100, &err));
         for (int j = i; j < i + 2; j++) { /* the last one by way of the next */
             OK(drv->event_record(dev, event, s[j % 3], &err));

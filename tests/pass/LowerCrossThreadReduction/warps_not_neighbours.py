@@ -28,7 +28,7 @@ class Expected:
             for ty in T.thread_binding(4, thread="threadIdx.y"):
                 for tx in T.thread_binding(32, thread="threadIdx.x"):
                     C_own = T.alloc_buffer((1,), scope="local")
-                    C_red = T.alloc_buffer((32, 4), scope="shared")
+                    C_red = T.alloc_buffer((4, 32), scope="shared")
                     C_own[0] = T.float32(0.0)
                     for k in range(2):
                         with T.sblock("C"):
@@ -37,13 +37,13 @@ class Expected:
                             T.reads(C_own[0], A[vi, vk])
                             T.writes(C_own[0])
                             C_own[0] = C_own[0] + A[vi, vk]
-                    C_red[tx, ty] = C_own[0]
+                    C_red[ty, tx] = C_own[0]
                     T.tvm_storage_sync("shared")
                     if ty < 2:
-                        C_red[tx, ty] = C_red[tx, ty] + C_red[tx, ty + 2]
+                        C_red[ty, tx] = C_red[ty, tx] + C_red[ty + 2, tx]
                     T.tvm_storage_sync("shared")
                     if ty < 1:
-                        C_red[tx, ty] = C_red[tx, ty] + C_red[tx, ty + 1]
+                        C_red[ty, tx] = C_red[ty, tx] + C_red[ty + 1, tx]
                     T.tvm_storage_sync("shared")
                     if ty == 0:
-                        C[b * 32 + tx] = C_red[tx, 0]
+                        C[b * 32 + tx] = C_red[0, tx]
