@@ -62,6 +62,7 @@ include tests/models/local.mk
 include tests/tools/local.mk
 include tests/device/local.mk
 include tests/cuda/local.mk
+include tests/cuda/sim/local.mk
 include tests/gpu_generic/local.mk
 include tests/opencl/local.mk
 include tests/aot/local.mk

@@ -1,13 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The compiler half of cuda, where NVRTC is: no GPU is needed.
 TESTS += tests/cuda/compile.py tests/cuda/driver.py
-# The reader of PTX, for a device that executes it without a GPU.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/cuda/sim/t_parse
-TESTS += tests/cuda/sim/t_parse
-tests_cuda_sim_t_parse_SOURCES = tests/cuda/sim/t_parse.c tests/cuda/sim/parse.c tests/cuda/sim/ptx.h
-tests_cuda_sim_t_parse_CPPFLAGS = $(TEST_CPPFLAGS)
-tests_cuda_sim_t_parse_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 # The device half's reader of payloads.
 check_PROGRAMS += tests/cuda/t_reader
 TESTS += tests/cuda/t_reader

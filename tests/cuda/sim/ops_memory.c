@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads, stores and atomic operations, with the checks of each access. */
+#include "config.h"
+
+#include "decode.h"
+#include "number.h"
+
+#include <stdio.h>
+
+SIM_FAST_CODE
+
+uint64_t
+sim_address(const sim_warp *w, const sim_insn *i, uint32_t lane)
+{
+    if (i->address == SIM_NONE)
+        return (uint64_t)i->offset;
+    const void *base = sim_at(w, i->ref[i->address]);
+    uint64_t a =
+        i->width[i->address] == 8 ? ((const uint64_t *)base)[lane] : ((const uint32_t *)base)[lane];
+    return a + (uint64_t)i->offset;
+}
+
+/* ---- checks ---- */
+
+static uint8_t *
+window(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t bytes, bool reads,
+       bool writes, ptx_space space)
+{
+    sim_block *b = w->block;
+    bool shared = space == PTX_SHARED;
+    uint64_t size = shared ? b->shared_bytes : w->kernel->local_bytes;
+    const char *what = shared ? "shared" : "local";
+    uint8_t *memory = shared ? b->shared : b->local,
+            *known = shared ? b->shared_known : b->local_known;
+    if (at + bytes > size || at > size)
+        sim_fault(w, i, lane, SIM_ADDRESS,
+                  "%s of %u bytes at 0x%llx of %s memory, which has %llu bytes",
+                  writes ? "store" : "load", bytes, (unsigned long long)at, what,
+                  (unsigned long long)size);
+    if (at % bytes)
+        sim_fault(w, i, lane, SIM_MISALIGNED, "access of %u bytes at 0x%llx of %s memory", bytes,
+                  (unsigned long long)at, what);
+    if (!shared) { /* each thread has its own, at a multiple of 16 */
+        size_t mine = (size_t)(w->index * SIM_LANES + lane) * ((size + 15) / 16 * 16);
+        at += mine;
+    }
+    if (reads && !sim_is_known(known, at, bytes))
+        sim_fault(w, i, lane, SIM_ADDRESS,
+                  "load of %u bytes at 0x%llx of %s memory, which are uninitialized", bytes,
+                  (unsigned long long)at, what);
+    if (writes)
+        sim_know(known, at, bytes);
+    return memory + at;
+}
+
+static uint8_t *
+global(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, uint32_t bytes, bool reads,
+       bool writes)
+{
+    sim_memory *m = w->last;
+    char what[160];
+    if (!m || address - m->start >= m->bytes || !m->host)
+        m = w->last = sim_memory_at(w->machine, address);
+    if (!m || !m->host || address - m->start > m->bytes - bytes || m->bytes < bytes) {
+        sim_describe(w->machine, address, what, sizeof what);
+        sim_fault(w, i, lane, SIM_ADDRESS, "%s of %u bytes at 0x%llx, %s",
+                  writes ? "store" : "load", bytes, (unsigned long long)address, what);
+    }
+    if (address % bytes)
+        sim_fault(w, i, lane, SIM_MISALIGNED, "access of %u bytes at 0x%llx", bytes,
+                  (unsigned long long)address);
+    size_t at = address - m->start;
+    if (m->known) {
+        if (reads && !sim_is_known(m->known, at, bytes))
+            sim_fault(w, i, lane, SIM_ADDRESS,
+                      "load of %u bytes at 0x%llx (byte %zu of an allocation of %zu), which are "
+                      "uninitialized",
+                      bytes, (unsigned long long)address, at, m->bytes);
+        if (writes)
+            sim_know(m->known, at, bytes);
+    }
+    return m->host + at;
+}
+
+uint8_t *
+sim_access(sim_warp *w, const sim_insn *i, uint32_t lane, ptx_space space, uint64_t address,
+           uint32_t bytes, bool reads, bool writes)
+{
+    sim_machine *m = w->machine;
+    if (space == SIM_GENERIC) {
+        uint64_t base = address >> 48 << 48;
+        space = base == SIM_SHARED_BASE  ? PTX_SHARED
+                : base == SIM_LOCAL_BASE ? PTX_LOCAL
+                : base == SIM_PARAM_BASE ? PTX_PARAM
+                                         : PTX_GLOBAL;
+        if (space != PTX_GLOBAL)
+            address -= base;
+    } else if (space == PTX_PARAM && address >= SIM_PARAM_BASE) {
+        address -= SIM_PARAM_BASE;
+    }
+    if (writes)
+        m->last_effect = m->executed;
+    switch (space) {
+    case PTX_SHARED:
+    case PTX_LOCAL:
+        return window(w, i, lane, address, bytes, reads, writes, space);
+    case PTX_PARAM:
+        if (writes || address + bytes > w->kernel->param_bytes || address > w->kernel->param_bytes)
+            sim_fault(w, i, lane, SIM_ADDRESS,
+                      "%s of %u bytes at 0x%llx of parameters, which have %u bytes",
+                      writes ? "store" : "load", bytes, (unsigned long long)address,
+                      w->kernel->param_bytes);
+        return (uint8_t *)(uintptr_t)(m->params + address);
+    default:
+        return global(w, i, lane, address, bytes, reads, writes);
+    }
+}
+
+/* ---- loads and stores ---- */
+
+static inline void
+put(uint8_t *d, uint32_t width, const uint8_t *from, uint32_t bytes, bool is_signed)
+{
+    uint64_t v = 0;
+    if (bytes == 16) {
+        memcpy(d, from, 16);
+        return;
+    }
+    memcpy(&v, from, bytes);
+    if (is_signed && bytes < 8 && v >> (8 * bytes - 1))
+        v |= UINT64_MAX << 8 * bytes;
+    memcpy(d, &v, width);
+}
+
+#define COPY(T)                                    \
+    for (uint32_t l = 0; l < SIM_LANES; l++)       \
+        for (uint32_t k = 0; k < i->n_vector; k++) \
+            memcpy((T *)sim_at(w, i->ref[k]) + l, memory[l] + k * sizeof(T), sizeof(T));
+
+void
+sim_op_load(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    const uint8_t *memory[SIM_LANES];
+    uint32_t bytes = (uint32_t)i->bytes * i->n_vector;
+    bool is_signed = i->type >= SIM_S8 && i->type <= SIM_S64;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        memory[l] =
+            sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, true, false);
+    }
+    /* after all have read their addresses: a result may be one */
+    if (mask == SIM_ALL && i->width[0] == i->bytes) {
+        if (i->bytes == 4) {
+            COPY(uint32_t)
+            return;
+        }
+        if (i->bytes == 8) {
+            COPY(uint64_t)
+            return;
+        }
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        for (uint32_t k = 0; k < i->n_vector; k++)
+            put((uint8_t *)sim_at(w, i->ref[k]) + l * i->width[k], i->width[k],
+                memory[l] + k * i->bytes, i->bytes, is_signed);
+    }
+}
+
+/* The same for all lanes, checked when it is decoded but for the size. */
+void
+sim_op_load_param(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    bool is_signed = i->type >= SIM_S8 && i->type <= SIM_S64;
+    const uint8_t *from =
+        sim_access(w, i, (uint32_t)__builtin_ctz(mask), PTX_PARAM, (uint64_t)i->offset,
+                   (uint32_t)i->bytes * i->n_vector, true, false);
+    for (uint32_t k = 0; k < i->n_vector; k++)
+        SIM_EACH(mask, l,
+                 put((uint8_t *)sim_at(w, i->ref[k]) + l * i->width[k], i->width[k],
+                     from + k * i->bytes, i->bytes, is_signed));
+}
+
+void
+sim_op_store(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    uint32_t bytes = (uint32_t)i->bytes * i->n_vector;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        uint8_t *to =
+            sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, false, true);
+        for (uint32_t k = 0; k < i->n_vector; k++)
+            memcpy(to + k * i->bytes, (const uint8_t *)sim_at(w, i->ref[k]) + l * i->width[k],
+                   i->bytes);
+    }
+}
+
+/* ---- atomic operations ---- */
+
+static double
+as_float(uint64_t v, sim_type t)
+{
+    double d;
+    switch (t) {
+    case SIM_F16:
+    case SIM_F16X2:
+        return (double)sim_from_half((uint16_t)v);
+    case SIM_BF16:
+    case SIM_BF16X2:
+        return (double)sim_from_bfloat((uint16_t)v);
+    case SIM_F32:
+        return (double)sim_float_of((uint32_t)v);
+    default:
+        memcpy(&d, &v, sizeof d);
+        return d;
+    }
+}
+
+static uint64_t
+float_sum(uint64_t a, uint64_t b, sim_type t)
+{
+    double sum = as_float(a, t) + as_float(b, t);
+    uint64_t bits;
+    switch (t) {
+    case SIM_F16:
+    case SIM_F16X2:
+        return sim_to_half(sum, SIM_NEAREST, false);
+    case SIM_BF16:
+    case SIM_BF16X2:
+        return sim_to_bfloat(sum, SIM_NEAREST, false);
+    case SIM_F32: /* a sum of floats is rounded right from a double */
+        return sim_bits_of(sim_canonical((float)sum));
+    default:
+        memcpy(&bits, &sum, sizeof bits);
+        return bits;
+    }
+}
+
+/* ORDER ATOMIC: as in forms.c */
+enum { ADD, AND, OR, XOR, EXCH, CAS, MIN, MAX, INC, DEC };
+
+static uint64_t
+changed(const sim_insn *i, uint64_t old, uint64_t b, uint64_t c)
+{
+    sim_type t = (sim_type)i->type;
+    bool wide = sim_type_bytes(t) == 8, is_signed = t == SIM_S32 || t == SIM_S64;
+    int64_t sa = wide ? (int64_t)old : (int32_t)old, sb = wide ? (int64_t)b : (int32_t)b;
+    bool less = is_signed ? sa < sb : old < b;
+    switch (i->from) {
+    case ADD:
+        if (t == SIM_F16X2 || t == SIM_BF16X2)
+            return float_sum(old >> 16, b >> 16, t) << 16 | float_sum(old & 0xffff, b & 0xffff, t);
+        return t >= SIM_F16 ? float_sum(old, b, t) : old + b;
+    case AND:
+        return old & b;
+    case OR:
+        return old | b;
+    case XOR:
+        return old ^ b;
+    case EXCH:
+        return b;
+    case CAS:
+        return old == b ? c : old;
+    case MIN:
+        return less ? old : b;
+    case MAX:
+        return less ? b : old;
+    case INC:
+        return old >= b ? 0 : old + 1;
+    default:
+        return old == 0 || old > b ? b : old - 1;
+    }
+}
+
+void
+sim_op_atomic(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    uint64_t old[SIM_LANES];
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        uint64_t b = 0, c = 0, before = w->machine->last_effect;
+        memcpy(&b, (const uint8_t *)sim_at(w, i->ref[1]) + l * i->width[1], i->bytes);
+        if (i->from == CAS)
+            memcpy(&c, (const uint8_t *)sim_at(w, i->ref[2]) + l * i->width[2], i->bytes);
+        uint8_t *at =
+            sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), i->bytes, true, true);
+        old[l] = 0;
+        memcpy(&old[l], at, i->bytes);
+        uint64_t next = changed(i, old[l], b, c);
+        if (memcmp(&next, &old[l], i->bytes) == 0) /* who waits for a lock gets nowhere */
+            w->machine->last_effect = before;
+        memcpy(at, &next, i->bytes);
+    }
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        memcpy((uint8_t *)sim_at(w, i->ref[0]) + l * i->width[0], &old[l], i->width[0]);
+    }
+}
