@@ -6,7 +6,10 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "tenon/base/file.h"
 #include "tenon/base/json.h"
 #include "tenon/rt/kv.h"
 #include "tenon/rt/params.h"
@@ -46,6 +49,74 @@ add_stop(tnl_model *m, json_int_t id)
     m->stop[m->facts.n_stop++] = (int32_t)id;
 }
 
+/* ---- the tokenizer ---- */
+/* Of a folder the tokenizer's files, which may also lie in `dir` itself. NULL: not there, or no memory. */
+static const char *
+tokenizer_in(tnb_arena *a, const char *dir, const char *recorded, const char *format)
+{
+    static const char *const names[] = {"tokenizer.json", "tokenizer.model"};
+    for (int i = 0; i < 2 && strcmp(format, "huggingface") == 0; i++)
+        if (access(tnb_path_join(a, dir, names[i]), F_OK) == 0)
+            return dir;
+    const char *path = tnb_path_join(a, dir, tnb_path_name(recorded));
+    return access(path, F_OK) == 0 ? path : NULL;
+}
+
+/* The tokenizer among files of weights that are elsewhere; a GGUF file may have another name there. */
+static const char *
+tokenizer_with(tnb_arena *a, const char *weights, const char *recorded, const char *format)
+{
+    struct stat st;
+    if (stat(weights, &st) != 0)
+        return NULL;
+    if (S_ISDIR(st.st_mode))
+        return tokenizer_in(a, weights, recorded, format);
+    return strcmp(format, "gguf") == 0
+               ? weights
+               : tokenizer_in(a, tnb_path_dir(a, weights), recorded, format);
+}
+
+/* Where it was when the model was compiled, else with the weights, else beside the artifact. */
+static tnb_status
+find_tokenizer(const tnl_model *m, tnb_arena *a, const json_t *tokenizer, const char *weights,
+               const char **out, tnb_err *err)
+{
+    const char *recorded = json_string_value(json_object_get(tokenizer, "path")),
+               *format = json_string_value(json_object_get(tokenizer, "format")),
+               *beside = tnb_path_dir(a, tnr_artifact_name(m->artifact));
+    if (!recorded || !format) {
+        tnb_fail(err, TNB_UNSUPPORTED, "the artifact does not say where the model's tokenizer is");
+        tnb_hint(err, "name its file with --tokenizer");
+        return TNB_UNSUPPORTED;
+    }
+    *out = access(recorded, F_OK) == 0 ? recorded : NULL;
+    if (!*out && weights)
+        *out = tokenizer_with(a, weights, recorded, format);
+    if (!*out)
+        *out = tokenizer_in(a, beside, recorded, format);
+    if (*out)
+        return TNB_OK;
+    tnb_fail(err, TNB_NOT_FOUND,
+             "the tokenizer is neither %s, where it was when the model was compiled, nor in %s",
+             recorded, beside);
+    tnb_hint(err, "put it beside the artifact, or name it with --tokenizer");
+    return TNB_NOT_FOUND;
+}
+
+static tnb_status
+open_tokenizer(tnl_model *m, const json_t *model, const tnl_model_options *o, tnb_err *err)
+{
+    const char *path = o->tokenizer;
+    tnb_arena *a = tnb_arena_new();
+    tnb_status st = a ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for a tokenizer");
+    if (st == TNB_OK && !path)
+        st = find_tokenizer(m, a, json_object_get(model, "tokenizer"), o->weights, &path, err);
+    if (st == TNB_OK)
+        st = tnl_tokenizer_open(path, &m->tokenizer, err);
+    tnb_arena_free(a);
+    return st;
+}
+
 static tnb_status
 read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err *err)
 {
@@ -60,20 +131,7 @@ read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err
     json_array_foreach(json_object_get(json_object_get(json_object_get(root, "attrs"), "params"),
                                        "list"),
                        i, v) m->facts.weight_bytes += (uint64_t)count_of(v, "bytes");
-    const char *path =
-        o->tokenizer
-            ? o->tokenizer
-            : json_string_value(json_object_get(json_object_get(model, "tokenizer"), "path"));
-    if (!path) {
-        tnb_fail(err, TNB_UNSUPPORTED, "the artifact does not say where the model's tokenizer is");
-        tnb_hint(err, "name its file with --tokenizer");
-        return TNB_UNSUPPORTED;
-    }
-    tnb_status st = tnl_tokenizer_open(path, &m->tokenizer, err);
-    if (st != TNB_OK && !o->tokenizer)
-        tnb_hint(err, "the artifact names this file; name another one with --tokenizer");
-    if (st != TNB_OK)
-        return st;
+    TNB_TRY(open_tokenizer(m, model, o, err));
     add_stop(m, tnl_meaning_token(m->tokenizer, TNL_END_OF_TEXT));
     return TNB_OK;
 }

@@ -344,6 +344,12 @@ tnr_artifact_close(tnr_artifact *a)
 /* ---- questions ---- */
 
 const char *
+tnr_artifact_name(const tnr_artifact *a)
+{
+    return a ? a->name : NULL;
+}
+
+const char *
 tnr_artifact_metadata(const tnr_artifact *a)
 {
     return a ? a->metadata : NULL;

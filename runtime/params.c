@@ -111,7 +111,8 @@ find_file(const tnr_artifact *a, const tnr_params_options *opt, bool alone, cons
         err, TNB_NOT_FOUND,
         "the weights are neither in %s, where they were when the model was compiled, nor in %s",
         recorded, beside);
-    tnb_hint(err, "put the checkpoint's file beside the artifact, or compile it again");
+    tnb_hint(err, "put the checkpoint's file beside the artifact, name its place with --weights, "
+                  "or compile the model again");
     return TNB_NOT_FOUND;
 }
 

@@ -51,8 +51,29 @@ r = generate(tno, "--prompt", "", "--max-tokens", "0", "--context", "40", "--jso
 told = json.loads(r.stdout)
 check(len(told["tokens"]) == 48 and told["reason"] == "context full", "writing ends where the cache's pages are full", r)
 
+# moved: beside the artifact, elsewhere under another name, and nowhere
+os.makedirs(path("built"))
+shutil.copyfile(GGUF, path("built/a.gguf"))
+check(tenon("compile", path("built/a.gguf"), "-o", path("built/a.tno")).returncode == 0, "an artifact that is moved")
+shutil.move(path("built"), path("there"))
+few = ["--prompt", "", "--max-tokens", "20"]
+want = generate(GGUF, *few).stdout
+r = generate(path("there/a.tno"), *few)
+check(r.returncode == 0 and r.stdout == want, "artifact and checkpoint were moved together", r)
+shutil.move(path("there/a.gguf"), path("b.gguf"))
+r = generate(path("there/a.tno"), *few, "--weights", path("b.gguf"))
+check(r.returncode == 0 and r.stdout == want, "the checkpoint has another name", r)
+refused("a tokenizer that is nowhere", generate(path("there/a.tno"), *few), "the tokenizer is neither", "name it with --tokenizer")
+refused("weights that are nowhere", generate(path("there/a.tno"), *few, "--tokenizer", GGUF), "the weights are neither", "--weights")
+shutil.copyfile(BIN, path("there/stories260K.bin"))
+shutil.copyfile(VOCAB, path("there/tok512.bin"))
+check(tenon("compile", path("there/stories260K.bin"), "-o", path("there/c.tno")).returncode == 0, "an artifact with a tokenizer of its own file")
+shutil.move(path("there"), path("again"))
+r = generate(path("again/c.tno"), *few)
+check(r.returncode == 0 and r.stdout == want, "artifact, checkpoint and tokenizer were moved together", r)
+
 moved = path("moved.gguf")
-shutil.copy(GGUF, moved)
+shutil.copyfile(GGUF, moved)
 check(tenon("compile", moved, "-o", path("moved.tno")).returncode == 0, "the model is compiled where its checkpoint can change")
 with open(moved, "r+b") as f:
     f.seek(-4096, os.SEEK_END)

@@ -30,7 +30,8 @@ typedef struct tnl_model_options {
     const char *
         weights; /* where the weights' files are: tnr_params_options.path; NULL: where the artifact says. Borrowed */
     const char *
-        tokenizer; /* a file or folder for tnl_tokenizer_open; NULL: the one that the artifact names. Borrowed */
+        tokenizer; /* a file or folder for tnl_tokenizer_open; NULL: the one that the artifact names, or one of its name with the weights or
+                      beside the artifact. Borrowed */
     /* As of tnr_params_options */
     bool no_cache;
     void (*progress)(void *user, uint64_t done, uint64_t total);

@@ -39,6 +39,9 @@ tnr_artifact_open_borrowed(const void *bytes, size_t n, const char *name, tnr_ar
 TNB_EXPORT void
 tnr_artifact_close(tnr_artifact *a); /* NULL is fine */
 
+/* The path or name with which it was opened. */
+TNB_EXPORT const char *
+tnr_artifact_name(const tnr_artifact *a);
 /* The metadata, JSON, terminated; borrowed, like all that the questions below answer. */
 TNB_EXPORT const char *
 tnr_artifact_metadata(const tnr_artifact *a);
