@@ -216,12 +216,75 @@ tell_needs(tnt_session *s, const char *name, bool enable)
     }
 }
 
+/* The settings that count for all users; NULL after an error. */
+static tnb_conf *
+settings_of_all(void)
+{
+    tnb_diags *d = tnb_diags_new();
+    const tnb_conf_options o = {.size = sizeof o, .no_user = true, .keep_going = true};
+    tnb_conf *c = d ? tnb_conf_load(&o, d) : NULL;
+    if (!c)
+        fputs("tenon: out of memory\n", stderr);
+    tnb_diags_free(d); /* the session has told of them */
+    return c;
+}
+
+/* "FILE:LINE", or where else the list of plugins comes from. */
+static const char *
+origin(tn_ctx *ctx, const tnb_conf_value *v)
+{
+    return !v ? "built-in" : v->line ? tn_strf(ctx, "%s:%u", v->file, v->line) : v->file;
+}
+
+/* After a change for all users: what this one's settings say differs. */
+static void
+tell_own(tnt_session *s, const char *name, bool enable)
+{
+    const tnb_conf_value *v = tnb_conf_find(s->conf, "tenon", "", "plugins");
+    if (v && v->layer > TNB_CONF_SYSTEM && changed(s->ctx, v->value, name, enable))
+        fprintf(stderr,
+                "tenon: warning: for you it is not so: %s comes later, plugins = %s\n"
+                "  hint: tenon plugin %s %s without --system changes that file if it is yours\n",
+                origin(s->ctx, v), v->value, enable ? "enable" : "disable", name);
+}
+
+/* Changes the list in `file`, or says why not. `conf`: the settings that the file is the last of, if it is to count. */
+static int
+change(tnt_session *s, const tnb_conf *conf, const tnt_args *a, const char *file)
+{
+    const char *what = a->operands[0], *name = a->operands[1];
+    bool enable = strcmp(what, "enable") == 0, system = tnt_has(a, "system");
+    tnb_err err = {0};
+    const tnb_conf_value *v = tnb_conf_find(conf, "tenon", "", "plugins");
+    const char *list = changed(s->ctx, v ? v->value : "*", name, enable);
+    if (!list) {
+        printf("%s is %sd already%s: plugins = %s (%s)\n", name, what,
+               system ? " for all users" : "", v ? v->value : "*", origin(s->ctx, v));
+    } else if (v && v->layer >= TNB_CONF_SYSTEM && strcmp(v->file, file) != 0 &&
+               (system || v->layer > TNB_CONF_USER)) {
+        fprintf(stderr,
+                "tenon: what '%s' says would have no effect: %s comes later, plugins = %s\n"
+                "  hint: change that, or leave that file out\n",
+                file, origin(s->ctx, v), v->value);
+        return TNT_FAILED;
+    } else {
+        tell_needs(s, name, enable);
+        if (edit(file, list, &err) != TNB_OK) {
+            tnt_complain(&err);
+            return TNT_FAILED;
+        }
+        printf("%s: [tenon] plugins = %s\n", file, list);
+    }
+    if (system)
+        tell_own(s, name, enable);
+    return TNT_OK;
+}
+
 static int
 run(tnt_session *s, const tnt_args *a)
 {
     const char *what = a->operands[0], *name = a->operands[1];
     bool enable = strcmp(what, "enable") == 0, system = tnt_has(a, "system"), known = false;
-    tnb_err err = {0};
     if (!enable && strcmp(what, "disable") != 0)
         return tnt_usage(a->command, "'%s' is neither enable nor disable", what);
     for (uint32_t i = 0; i < tnb_plugins_count(s->plugins); i++)
@@ -246,29 +309,12 @@ run(tnt_session *s, const tnt_args *a)
                 lock->file, lock->line);
         return TNT_FAILED;
     }
-    const tnb_conf_value *v = tnb_conf_find(s->conf, "tenon", "", "plugins");
-    const char *list = changed(s->ctx, v ? v->value : "*", name, enable);
-    if (!list) {
-        printf("%s is %sd already: plugins = %s (%s", name, what, v ? v->value : "*",
-               v ? v->file : "built-in");
-        printf(v && v->line ? ":%u)\n" : ")\n", v ? v->line : 0);
-        return TNT_OK;
-    }
-    if (v && v->layer >= TNB_CONF_SYSTEM && strcmp(v->file, file) != 0 &&
-        v->layer > (system ? TNB_CONF_SYSTEM : TNB_CONF_USER)) {
-        fprintf(stderr,
-                "tenon: what '%s' says would have no effect: %s:%u comes later, plugins = %s\n"
-                "  hint: change that, or leave that file out\n",
-                file, v->file, v->line, v->value);
-        return TNT_FAILED;
-    }
-    tell_needs(s, name, enable);
-    if (edit(file, list, &err) != TNB_OK) {
-        tnt_complain(&err);
-        return TNT_FAILED;
-    }
-    printf("%s: [tenon] plugins = %s\n", file, list);
-    return TNT_OK;
+    if (!system)
+        return change(s, s->conf, a, file);
+    tnb_conf *all = settings_of_all();
+    int status = all ? change(s, all, a, file) : TNT_FAILED;
+    tnb_conf_free(all);
+    return status;
 }
 
 const tnt_command tnt_command_plugin = {

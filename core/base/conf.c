@@ -449,7 +449,8 @@ tnb_conf_load(const tnb_conf_options *o, tnb_diags *diags)
     load_built_in(c, diags);
     if (!o->only_these) {
         load_system(c, diags);
-        load_user(c, diags);
+        if (!o->no_user)
+            load_user(c, diags);
     }
     for (uint32_t i = 0; i < o->n_files; i++)
         load_file(c, o->files[i], TNB_CONF_OPTION, diags);

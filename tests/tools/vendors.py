@@ -106,6 +106,43 @@ refused("not where the site locks it", tenon("plugin", "enable", "null", env=adm
 r = tenon("plugin", "enable", "null", "--system", env=admin)
 check(r.returncode == 0 and open(everyone).read() == "[tenon]\nplugins = *\nlock = tenon.plugins\n", "who administers may", r)
 
+# Wherever the list stands, alone or in two files: a change that is said to be made counts, and else nothing is written.
+def settle(files):
+    for f in ("home/tenon/tenon.ini", "etc/tenon.ini", "etc/conf.d/x.ini", "data/conf.d/x.ini", "env.ini"):
+        os.makedirs(os.path.dirname(path(f)), exist_ok=True)
+        os.chmod(os.path.dirname(path(f)), 0o755)
+        if os.path.exists(path(f)):
+            os.remove(path(f))
+    for f, value in files.items():
+        os.chmod(write(f, f"[tenon]\nplugins = {value}\n"), 0o644)
+
+
+def has_null(env):
+    return re.search(r"^null ", tenon("list", "plugins", env=env).stdout, re.M) is not None
+
+
+mine = admin | {"TENON_DATADIR": path("data"), "TENON_CONFIG": ""}
+layers = ("data/conf.d/x.ini", "etc/tenon.ini", "etc/conf.d/x.ini", "home/tenon/tenon.ini", "env.ini")
+cases = [({f: value}, what) for f in layers for value, what in (("*", "disable"), ("*, -null", "enable"))]
+cases += [({f: "*", g: "*, -null"}, what) for i, f in enumerate(layers) for g in layers[i + 1:] for what in ("enable",)]
+cases += [({"etc/tenon.ini": "*", "home/tenon/tenon.ini": "*, -null"}, "disable"), ({"etc/tenon.ini": "*, -null", "home/tenon/tenon.ini": "*"}, "enable")]
+for files, what in cases:
+    for system in ((), ("--system",)):
+        settle(files)
+        own = mine | ({"TENON_CONFIG": path("env.ini")} if "env.ini" in files else {})
+        everybody = mine | {"XDG_CONFIG_HOME": path("nobody")}
+        before = {f: open(path(f)).read() for f in files}
+        r = tenon("plugin", what, "null", *system, env=own)
+        same = {f: open(path(f)).read() for f in files} == before
+        said = f"plugin {what} null {' '.join(system)} with {files}"
+        if r.returncode:
+            check(r.returncode == 1 and same and "would have no effect" in r.stderr and "hint:" in r.stderr, said + ": refused, and nothing is written", r)
+            continue
+        check(has_null(everybody if system else own) == (what == "enable"), said + ": counts", r)
+        if system:
+            check((has_null(own) != (what == "enable")) == ("for you it is not so" in r.stderr), said + ": a user's own list is told of", r)
+settle({})
+
 # ---- settings of plugins ----
 r = tenon("list", "plugins", "--config", write("own.ini", "[plugin cpu]\nspeed = 9\n"))
 check("[plugin cpu] has no setting 'speed'" in r.stderr and "own.ini:2" in r.stderr, "a setting that a plugin does not have", r)

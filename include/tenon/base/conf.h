@@ -88,6 +88,7 @@ typedef struct tnb_conf_options {
     uint32_t n_sets;
     bool only_these; /* leave out everything but built-in, `files` and `sets` (for tests) */
     bool keep_going; /* give what could be read, also where errors were recorded (for checks) */
+    bool no_user;    /* leave out the user's file and TENON_CONFIG */
 } tnb_conf_options;
 
 /* Loads everything. NULL when an error was recorded in `diags` (all of them, not only the first).
