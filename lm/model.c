@@ -136,6 +136,23 @@ read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err
     return TNB_OK;
 }
 
+/* Vocabularies are filled up to multiples of some number, and texts may have marks that the model does not know: they need not be of one
+ * size. A tokenizer of another model is of another order. */
+static tnb_status
+check_vocabulary(const tnl_model *m, const tnl_model_options *o, tnb_err *err)
+{
+    const int64_t model = m->facts.vocabulary, tokens = tnl_token_count(m->tokenizer),
+                  allowed = model / 32 > 256 ? model / 32 : 256;
+    if (tokens <= model + allowed && tokens >= model - allowed)
+        return TNB_OK;
+    tnb_fail(err, TNB_DIFFERS,
+             "the tokenizer is another model's: it has %lld tokens, the model's vocabulary %lld",
+             (long long)tokens, (long long)model);
+    tnb_hint(err, o->tokenizer ? "leave --tokenizer out for the model's own"
+                               : "name the model's own with --tokenizer");
+    return TNB_DIFFERS;
+}
+
 static tnb_status
 check_functions(const tnr_artifact *a, const char **create, tnb_err *err)
 {
@@ -168,9 +185,9 @@ make_cache(tnl_model *m, const char *create, const tnl_model_options *o, tnb_err
         return tnb_fail(err, TNB_BOUNDS, "a cache of %llu tokens is too large (limit: %d)",
                         (unsigned long long)tokens, LARGEST_CACHE);
     /* each sequence may leave a page half full */
-    tokens = (tokens + PAGE - 1) / PAGE * PAGE + (uint64_t)(sequences - 1) * PAGE;
-    m->chunk = m->chunk < (int64_t)tokens ? m->chunk : (int64_t)tokens;
-    const int64_t sizes[] = {sequences, (int64_t)tokens, m->chunk, PAGE,
+    const uint64_t room = (tokens + PAGE - 1) / PAGE * PAGE + (uint64_t)(sequences - 1) * PAGE;
+    m->chunk = m->chunk < (int64_t)room ? m->chunk : (int64_t)room;
+    const int64_t sizes[] = {sequences, (int64_t)room, m->chunk, PAGE,
                              m->facts.window > 0 && m->facts.window < (int64_t)tokens};
     tnr_value args[5] = {{0}};
     tnb_status st = TNB_OK;
@@ -207,6 +224,7 @@ fill(tnl_model *m, const tnl_model_options *o, tnb_err *err)
     if (m->facts.vocabulary <= 0 || m->facts.vocabulary > INT32_MAX)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "the artifact does not say how many tokens the model knows");
+    TNB_TRY(check_vocabulary(m, o, err));
     if (tnr_params_count(m->artifact)) {
         const tnr_params_options p = {.size = sizeof p,
                                       .path = o->weights,

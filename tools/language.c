@@ -28,6 +28,19 @@ show_progress(void *user, uint64_t done, uint64_t total)
     b->done = done;
 }
 
+/* More is asked for than the model has: the library would give what there is. */
+static tnb_status
+check_context(const tnt_args *a, const tnl_model *m, int64_t context, tnb_err *err)
+{
+    const int64_t most = tnl_model_facts_of(m)->context;
+    if (!tnt_has(a, "context") || !most || context <= most)
+        return TNB_OK;
+    tnb_fail(err, TNB_BOUNDS, "--context is %lld, but the model's context has %lld tokens",
+             (long long)context, (long long)most);
+    tnb_hint(err, "leave --context out, or ask for %lld at most", (long long)most);
+    return TNB_BOUNDS;
+}
+
 bool
 tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t room,
                   tnt_language *out)
@@ -50,6 +63,8 @@ tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t 
     tnb_status st = tnl_model_open(out->program.vm, out->program.artifact, &o, &out->model, &err);
     tnb_progress_end(weights.drawn);
     out->open_seconds = tnt_now() - start;
+    if (st == TNB_OK)
+        st = check_context(a, out->model, context, &err);
     if (st == TNB_OK)
         return true;
     tnt_complain(&err);

@@ -49,7 +49,13 @@ told = json.loads(r.stdout)
 check(told["text"] == EXPECTED[:EXPECTED.index("big, red")] and told["reason"] == "stop text", "--stop ends before the text", r)
 r = generate(tno, "--prompt", "", "--max-tokens", "0", "--context", "40", "--json")
 told = json.loads(r.stdout)
-check(len(told["tokens"]) == 48 and told["reason"] == "context full", "writing ends where the cache's pages are full", r)
+check(len(told["tokens"]) == 40 and told["reason"] == "context full", "writing ends where the context is full", r)
+r = generate(tno, "--prompt", "", "--max-tokens", "1", "--context", "2048")
+check(r.returncode == 0, "the model's context can be asked for", r)
+refused("a context beyond the model's", generate(tno, "--prompt", "", "--context", "2049"), "--context is 2049, but the model's context has 2048 tokens")
+words = {w: i for i, w in enumerate(["<unk>", *(chr(i) for i in range(0x4e00, 0x4e00 + 2000))])}
+other = write("other/tokenizer.json", json.dumps({"added_tokens": [], "model": {"type": "BPE", "vocab": words, "merges": [], "unk_token": "<unk>"}}))
+refused("a tokenizer of another vocabulary", generate(tno, "--prompt", "a", "--tokenizer", other), "it has 2001 tokens, the model's vocabulary 512")
 
 # moved: beside the artifact, elsewhere under another name, and nowhere
 os.makedirs(path("built"))
@@ -94,7 +100,7 @@ r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "2")
 check(r.returncode == 0 and "tokens/s" in r.stdout, "as a table", r)
 refused("bench of a language model with an input", tenon("bench", tno, "--prompt", "4", "--seed", "1"), "is not for --prompt", status=(2,))
 
-p = subprocess.Popen([TENON, "generate", tno, "--prompt", "", "--max-tokens", "0", "--ignore-end", "--context", "500000"], stdout=subprocess.PIPE)
+p = subprocess.Popen([TENON, "generate", tno, "--prompt", "", "--max-tokens", "0", "--ignore-end"], stdout=subprocess.PIPE)
 p.stdout.read(50)
 p.send_signal(signal.SIGINT)
 p.stdout.read()

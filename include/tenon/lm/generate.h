@@ -52,7 +52,7 @@ typedef struct tnl_model_facts {
 
 /* Opens weights and tokenizer and makes the cache; all memory that generating takes is there then, but that of a step. The
  * artifact is that of the machine; both are borrowed and outlive the model, which is the caller's, to be given to tnl_model_free.
- * TNB_UNSUPPORTED: no language model (the hint says what it lacks); else as tnr_params_open, tnl_tokenizer_open, tnr_vm_call. */
+ * TNB_UNSUPPORTED: no language model (the hint says what it lacks); TNB_DIFFERS: the tokenizer of another model; else as tnr_params_open, tnl_tokenizer_open, tnr_vm_call. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnl_model_open(tnr_vm *vm, const tnr_artifact *a, const tnl_model_options *opt, tnl_model **out,
                tnb_err *err);
