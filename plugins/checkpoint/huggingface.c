@@ -278,6 +278,14 @@ one_scaling(reading *r, const json_t *given)
     kind = kind ? kind : json_string_value(json_object_get(given, "type"));
     if (!kind || strcmp(kind, "default") == 0)
         return NULL;
+    if (strcmp(kind, "dynamic") == 0) {
+        /* frequencies change only beyond the length that the model was trained on; keys in the cache could not follow */
+        const double original =
+            json_number_value(json_object_get(given, "original_max_position_embeddings"));
+        if (original >= 1 && original < (double)r->m->context)
+            r->m->context = (int64_t)original;
+        return NULL;
+    }
     size_t k = 0;
     while (k < sizeof known / sizeof *known && strcmp(known[k], kind) != 0)
         k++;

@@ -5,54 +5,27 @@ something or lie are refused."""
 import json
 import math
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
-from clitest import BUILD, check, done, path, refused, tenon, write  # noqa: E402
+from clitest import check, done, path, refused, tenon, write  # noqa: E402
 
 try:
     import numpy as np
 except ImportError:
     print("no numpy here")
     sys.exit(77)
+from compare import TARGET, compare as compare_logits, run  # noqa: E402
 from small_model import BLOCKS, Model, write_gguf  # noqa: E402
 
-TARGET = os.environ.get("LLM_TARGET", "cpu")
-ONLY = os.environ.get("LLM_ONLY", "")  # a part of the names of those that are compared
 WAYS = ("once", "steps", "chunks", "batch", "again")
 IDS = [int(x) for x in np.random.default_rng(7).integers(0, 40, 21)]
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
           "original_max_position_embeddings": 16}
 
 
-def run(file, way, ids, vocab):
-    out = path("logits.bin")
-    r = subprocess.run([os.path.join(BUILD, "tests/llm/logits"), file, out, way, *map(str, ids)], capture_output=True, text=True,
-                       timeout=300)
-    return r, np.fromfile(out, np.float32).reshape(len(ids), vocab) if r.returncode == 0 else None
-
-
 def compare(name, source, want, ways=WAYS, mutations=()):
-    if ONLY not in name:
-        return
-    file = path("model.tno")
-    r = tenon("compile", source, "-t", TARGET, "-o", file)
-    check(r.returncode == 0, f"{name}: compiles", r)
-    if r.returncode:
-        return
-    limit = 1e-3 * want.std()
-    check(want.std() > 1, f"{name}: the logits spread by {want.std():.2f}")
-    for way in ways:
-        r, got = run(file, way, IDS, want.shape[1])
-        check(r.returncode == 0, f"{name}, {way}: runs", r)
-        if r.returncode:
-            continue
-        known = ~np.isnan(got[:, 0])
-        worst = np.abs(got - want)[known].max(initial=0)
-        check(known.sum() >= (len(IDS) // 3 if way == "chunks" else len(IDS)) and worst < limit, f"{name}, {way}: within {worst / want.std():.1e} of the reference")
-        for what, other in mutations:
-            check(np.abs(got - other)[known].max() > limit, f"{name}, {way}: {what} would be seen")
+    compare_logits(name, source, IDS, want, ways, mutations)
 
 
 def mutations(m):
@@ -158,7 +131,7 @@ for key, value, text in (("model_type", "unknown", "'unknown'"), ("num_hidden_la
                          ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", -50.0, "no sensible number"),
                          ("query_pre_attn_scalar", 0, "not positive"), ("layer_types", ["full_attention"], "another length"),
                          ("layer_types", ["full_attention", "chunked_attention"], "'chunked_attention'"),
-                         ("rope_scaling", {"type": "dynamic", "factor": 2.0}, "'dynamic'"),
+                         ("rope_scaling", {"type": "mrope", "factor": 2.0}, "'mrope'"),
                          ("rope_scaling", {"type": "linear"}, "positive factor")):
     folder = path("bad-" + key)
     good.huggingface(folder, config={"sliding_window": 6 if key == "layer_types" else None, key: value})
