@@ -14,5 +14,17 @@ tests_cuda_sim_t_parse_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 tests_cuda_sim_t_run_SOURCES = tests/cuda/sim/t_run.c $(CUDA_SIM) backends/cuda/nvrtc.c backends/cuda/nvrtc.h
 tests_cuda_sim_t_run_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cuda_sim_t_run_LDADD = $(BASE_LIB) $(CMOCKA_LIBS) -lm
+# The device as a driver library.
+check_LTLIBRARIES += tests/cuda/sim/libcuda.la
+tests_cuda_sim_libcuda_la_SOURCES = $(CUDA_SIM) tests/cuda/sim/driver.h tests/cuda/sim/driver.c tests/cuda/sim/driver_memory.c \
+	tests/cuda/sim/driver_queue.c tests/cuda/sim/driver_module.c tests/cuda/sim/driver_graph.c backends/cuda/api.h
+tests_cuda_sim_libcuda_la_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_cuda_sim_libcuda_la_LDFLAGS = $(AM_LDFLAGS) -shared -version-info 1:0:0 -rpath /nowhere -export-symbols-regex '^cu[A-Z]'
+tests_cuda_sim_libcuda_la_LIBADD = $(BASE_LIB) -lm -lpthread
+check_PROGRAMS += tests/cuda/sim/t_driver
+TESTS += tests/cuda/sim/t_driver
+tests_cuda_sim_t_driver_SOURCES = tests/cuda/sim/t_driver.c backends/cuda/api.h
+tests_cuda_sim_t_driver_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_cuda_sim_t_driver_LDADD = $(CMOCKA_LIBS)
 endif
 EXTRA_DIST += tests/cuda/sim/README.md

@@ -86,7 +86,7 @@ sim_describe(sim_machine *m, uint64_t address, char *out, size_t size)
         snprintf(out, size, "%llu bytes behind the end of an allocation of %zu",
                  (unsigned long long)(address - x->start - x->bytes), x->bytes);
     else if (!x->host)
-        snprintf(out, size, "byte %llu of an allocation of %zu that was freed",
+        snprintf(out, size, "byte %llu of an allocation of %zu that is freed or not yet made",
                  (unsigned long long)(address - x->start), x->bytes);
     else
         snprintf(out, size, "byte %llu of an allocation of %zu",
@@ -127,21 +127,41 @@ insert(sim_machine *m, int k, sim_memory x)
 }
 
 uint64_t
-sim_alloc(sim_machine *m, size_t bytes)
+sim_reserve(sim_machine *m, size_t bytes)
 {
     if (bytes == 0 || bytes > SIM_GLOBAL_BASE / 2 ||
         m->next_address + 2 * bytes + 2 * GAP > SIM_SHARED_BASE)
         return 0;
     sim_memory x = {.start = m->next_address, .bytes = bytes};
-    x.host = malloc(bytes + 16);
-    x.known = calloc((bytes + 7) / 8 + 2, 1);
-    if (!x.host || !x.known || !insert(m, 0, x)) {
-        free(x.host);
-        free(x.known);
+    if (!insert(m, 0, x))
         return 0;
-    }
     m->next_address += (bytes + ALIGN - 1) / ALIGN * ALIGN + GAP;
     return x.start;
+}
+
+tnb_status
+sim_commit(sim_machine *m, uint64_t address, tnb_err *err)
+{
+    sim_memory *x = sim_memory_at(m, address);
+    if (!x || x->start != address || x->host)
+        return tnb_fail(err, TNB_INVALID, "0x%llx is not what was reserved",
+                        (unsigned long long)address);
+    x->host = malloc(x->bytes + 16);
+    x->known = calloc((x->bytes + 7) / 8 + 2, 1);
+    if (x->host && x->known)
+        return TNB_OK;
+    free(x->host);
+    free(x->known);
+    x->host = x->known = NULL;
+    return tnb_fail(err, TNB_NO_MEMORY, "no memory for an allocation of %zu bytes", x->bytes);
+}
+
+uint64_t
+sim_alloc(sim_machine *m, size_t bytes)
+{
+    tnb_err err;
+    uint64_t address = sim_reserve(m, bytes);
+    return address && sim_commit(m, address, &err) == TNB_OK ? address : 0;
 }
 
 bool

@@ -38,6 +38,11 @@ sim_free(sim_machine *m);
 /* Memory of the device, uninitialized. The address means nothing to the host and is never given twice. 0: no memory. */
 uint64_t
 sim_alloc(sim_machine *m, size_t bytes);
+/* An address whose memory comes later, and again after it was given back: for allocations in the order of a stream. */
+uint64_t
+sim_reserve(sim_machine *m, size_t bytes);
+TNB_MUST_CHECK tnb_status
+sim_commit(sim_machine *m, uint64_t address, tnb_err *err);
 /* Makes memory of the host known under its own address, initialized. */
 bool
 sim_register(sim_machine *m, void *host, size_t bytes);

@@ -393,7 +393,7 @@ memory_is_not_used_after_it_is_freed(void **state)
     uint64_t p[] = {upload(&d, NULL, 64)}, host[4] = {0};
     assert_int_equal(sim_release(d.m, p[0], &err), TNB_OK);
     assert_int_equal(launch(&d, "null", SIZE(1, 1), p, &err), TNB_DEVICE);
-    assert_non_null(strstr(err.message, "byte 0 of an allocation of 64 that was freed"));
+    assert_non_null(strstr(err.message, "byte 0 of an allocation of 64 that is freed"));
     assert_int_equal(sim_release(d.m, p[0], &err), TNB_INVALID);
     assert_non_null(strstr(err.message, "freed before"));
     assert_int_equal(sim_write(d.m, p[0], host, 8, &err), TNB_BOUNDS);
