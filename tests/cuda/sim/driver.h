@@ -203,6 +203,8 @@ cuGetErrorString(CUresult code, const char **text);
 CU_EXPORT CUresult
 cuInit(unsigned flags);
 CU_EXPORT CUresult
+cuGetExportTable(const void **table, const void *id);
+CU_EXPORT CUresult
 cuDriverGetVersion(int *version);
 CU_EXPORT CUresult
 cuStreamIsCapturing(CUstream s, int *status);
