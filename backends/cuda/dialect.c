@@ -2,13 +2,17 @@
 /* CUDA C++ as a dialect of what kit/emit writes: warps of 32, whose lanes exchange values. Vectors: vectors.c. */
 #include "cuda.h"
 
+#include "nvrtc.h"
 #include "tenon/core/build.h"
 #include "tenon/kit/emit_hooks.h"
 
 enum { WARP = 32 };
 
 /* The names that helpers use, without a header of the system's; macros, for such a header may have types of these names. */
-static const char prologue[] = "#define int64_t long long\n"
+static const char prologue[] = "#ifndef " CUDA_BOUNDS "\n"
+                               "#define " CUDA_BOUNDS "(n) __launch_bounds__(n)\n"
+                               "#endif\n"
+                               "#define int64_t long long\n"
                                "#define uint64_t unsigned long long\n"
                                "#define int32_t int\n"
                                "#define uint32_t unsigned int\n"
@@ -127,7 +131,7 @@ static const char *
 attribute(tnk_emitter *e)
 {
     int64_t most = cuda_threads(e->kernel);
-    return most ? tn_strf(e->ctx, " __launch_bounds__(%lld)", (long long)most) : "";
+    return most ? tn_strf(e->ctx, " " CUDA_BOUNDS "(%lld)", (long long)most) : "";
 }
 
 /* Atomics take 32 bits, memory comes in multiples of four bytes. A thread's own memory takes none, and needs none. */

@@ -71,8 +71,13 @@ struct cuda_nvrtc {
 const char *const cuda_nvrtc_options[] = {
     "--std=c++17",
     "--fmad=true",
+    "--ptxas-options=-v", /* the log has registers and spills */
     NULL,
 };
+
+/* Registers are allotted for as many blocks as ptxas thinks best, a few of them in memory where that allows more blocks. Such a
+ * kernel is compiled again, for 512 threads of a multiprocessor, 128 registers each. */
+static const char roomy[] = "-D" CUDA_BOUNDS "(n)=__launch_bounds__(n, (n) < 512 ? 512 / (n) : 1)";
 
 /* ---- opening ---- */
 
@@ -209,31 +214,67 @@ compile_failure(const cuda_nvrtc *n, nvrtc_program p, int code, const char *name
     return TNB_BUILD;
 }
 
-tnb_status
-cuda_nvrtc_compile(const cuda_nvrtc *n, const char *arch, const char *name, const char *text,
-                   cuda_object *out, tnb_err *err)
+/* Whether the log tells of registers that are kept in memory. */
+static bool
+spills(const cuda_nvrtc *n, nvrtc_program p)
+{
+    char *log = NULL;
+    size_t size = 0;
+    unsigned long bytes = 0;
+    if (get(n, p, LOG_SIZE, LOG, &log, &size) == 0 && log)
+        for (const char *at = log; !bytes && (at = strstr(at, " bytes spill stores")); at++) {
+            const char *digit = at;
+            while (digit > log && digit[-1] >= '0' && digit[-1] <= '9')
+                digit--;
+            bytes = strtoul(digit, NULL, 10);
+        }
+    free(log);
+    return bytes > 0;
+}
+
+/* One compilation; the program is the caller's, also after an error. */
+static tnb_status
+compile(const cuda_nvrtc *n, const char *arch, const char *name, const char *text,
+        const char *define, nvrtc_program *p, tnb_err *err)
 {
     const char *options[8];
     char architecture[64], file[160];
     int n_options = 0;
-    nvrtc_program p = NULL;
-    *out = (cuda_object){0};
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s", arch);
     snprintf(file, sizeof file, "%.150s.cu", name);
     options[n_options++] = architecture;
     for (const char *const *o = cuda_nvrtc_options; *o; o++)
         options[n_options++] = *o;
-    int code = n->f[CREATE].create(&p, text, file, 0, NULL, NULL);
+    if (define)
+        options[n_options++] = define;
+    int code = n->f[CREATE].create(p, text, file, 0, NULL, NULL);
     if (code != 0)
         return fail(n, code, name, "making a program", err);
-    code = n->f[COMPILE].compile(p, n_options, options);
-    tnb_status st = code == 0 ? TNB_OK : compile_failure(n, p, code, name, err);
+    code = n->f[COMPILE].compile(*p, n_options, options);
+    return code == 0 ? TNB_OK : compile_failure(n, *p, code, name, err);
+}
+
+tnb_status
+cuda_nvrtc_compile(const cuda_nvrtc *n, const char *arch, const char *name, const char *text,
+                   cuda_object *out, tnb_err *err)
+{
+    nvrtc_program p = NULL, second = NULL;
+    *out = (cuda_object){0};
+    tnb_status st = compile(n, arch, name, text, NULL, &p, err);
+    if (st == TNB_OK && spills(n, p) &&
+        compile(n, arch, name, text, roomy, &second, NULL) == TNB_OK && !spills(n, second)) {
+        nvrtc_program first = p;
+        p = second;
+        second = first;
+    }
     if (st == TNB_OK) {
-        code = get(n, p, PTX_SIZE, PTX, &out->ptx, &out->n_ptx);
+        int code = get(n, p, PTX_SIZE, PTX, &out->ptx, &out->n_ptx);
         code = code ? code : get(n, p, CUBIN_SIZE, CUBIN, &out->cubin, &out->n_cubin);
         st = code == 0 ? TNB_OK : fail(n, code, name, "giving its result", err);
     }
-    (void)n->f[DESTROY].destroy(&p);
+    for (int i = 0; i < 2; i++)
+        if (i ? second : p)
+            (void)n->f[DESTROY].destroy(i ? &second : &p);
     if (st != TNB_OK)
         cuda_object_free(out);
     return st;

@@ -20,12 +20,15 @@ cuda_nvrtc_version(const cuda_nvrtc *n);
 TNB_MUST_CHECK tnb_status
 cuda_nvrtc_check(const cuda_nvrtc *n, const char *arch, tnb_err *err);
 
+/* The macro of kernels' texts for the threads of their blocks. */
+#define CUDA_BOUNDS "TK_BOUNDS"
+
 typedef struct cuda_object {
     char *ptx, *cubin; /* from malloc; the PTX ends with a zero */
     size_t n_ptx, n_cubin;
 } cuda_object;
 
-/* Compiles a text for one architecture. May be called from several threads at once. TNB_BUILD: `err` has the first error of the
+/* Compiles a text for one architecture, so that all registers are registers where that is possible. May be called from several threads at once. TNB_BUILD: `err` has the first error of the
  * log. `name`: what messages call the text. */
 TNB_MUST_CHECK tnb_status
 cuda_nvrtc_compile(const cuda_nvrtc *n, const char *arch, const char *name, const char *text,

@@ -153,7 +153,7 @@ dialects_differ_by_their_table(void **state)
         {"c", "TK_KERNEL int32_t", "__global"},
         {"opencl", "__kernel void\nmatmul_bias(__global const uchar *tk_mem0", "TK_KERNEL"},
         {"cuda",
-         "extern \"C\" __global__ void __launch_bounds__(1)\nmatmul_bias(const float *__restrict__ "
+         "extern \"C\" __global__ void TK_BOUNDS(1)\nmatmul_bias(const float *__restrict__ "
          "A",
          "TK_KERNEL"},
     };

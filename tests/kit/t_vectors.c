@@ -63,7 +63,7 @@ vectors_have_the_words_of_cuda(void **state)
          "        for i in range(15):\n"
          "            for v in T.vectorized(4):\n"
          "                B[i * 4 + v] = A[i * 4 + v + 1] + A[i * 4 + v] * T.float32(2)\n",
-         "extern \"C\" __global__ void __launch_bounds__(1)\nadd(const float * A, float * "
+         "extern \"C\" __global__ void TK_BOUNDS(1)\nadd(const float * A, float * "
          "B)\n{\n"
          "    for (int i = 0; i < 15; i++) {\n"
          "        *(float4 *)(B + (i * 4)) = tk_add_f32x4(tk_lds_f32x4((A + ((i * 4) + 1)), 1), "
