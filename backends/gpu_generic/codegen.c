@@ -2,6 +2,7 @@
 /* Code generation of the gpu_generic target: each kernel becomes a SPIR-V module, all of a variant one payload (payload.h). */
 #include "gpu_generic.h"
 
+#include <stddef.h>
 #include "tenon/core/walk.h"
 #include "tenon/kit/lower.h"
 
@@ -134,7 +135,7 @@ put_kernel(payload *p, const tnk_kernel *kernel, const spirv_kernel *k, const sp
     for (uint32_t i = 0; i < kernel->n_params; i++) {
         gpu_generic_param param = spirv_kernel_param(&kernel->params[i]);
         if (gpu_generic_is_memory(param) && !(k->flags & GPU_GENERIC_ADDRESSES))
-            param.more = spirv_bindings(&kernel->params[i]) - 1;
+            param.more = spirv_bindings(&kernel->params[i], k->flags & GPU_GENERIC_PARTS) - 1;
         uint32_t word = gpu_generic_param_word(param);
         put(p, &word, 1);
     }
@@ -172,6 +173,16 @@ to_little_endian(spirv_words *w)
         w->at[i] = __builtin_bswap32(w->at[i]);
 }
 
+/* Whether memory that is bound may be larger than one binding when it is known how large it is. */
+static bool
+may_be_large(const tnk_kernel *kernel, const spirv_kernel *k)
+{
+    for (uint32_t i = 0; i < kernel->n_params && !(k->flags & GPU_GENERIC_ADDRESSES); i++)
+        if (spirv_bindings(&kernel->params[i], true) != spirv_bindings(&kernel->params[i], false))
+            return true;
+    return false;
+}
+
 static tnb_status
 generate(tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
@@ -184,11 +195,17 @@ generate(tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
         spirv_kernel k;
         spirv_words module;
         if (!is_scheduled(ctx, &kernels[i]) ||
-            !spirv_kernel_make(ctx, &limits, &kernels[i], &k, &module))
+            !spirv_kernel_make(ctx, &limits, &kernels[i], false, &k, &module))
             return TNB_UNSUPPORTED;
         put_kernel(&p, &kernels[i], &k, &module);
         if (b->keep_source)
             kernels[i].source = gpu_generic_disassembly(ctx, module.at, module.n);
+        if (may_be_large(&kernels[i], &k)) {
+            if (!spirv_kernel_make(ctx, &limits, &kernels[i], true, &k, &module))
+                return TNB_UNSUPPORTED;
+            put_kernel(&p, &kernels[i], &k, &module);
+            p.words.at[offsetof(gpu_generic_payload, n_kernels) / sizeof(uint32_t)]++;
+        }
         if (b->progress)
             b->progress(b->progress_user, i + 1, n);
     }

@@ -445,7 +445,8 @@ struct gpu_generic_function {
     gpu_generic_kernel head;
     uint32_t n_memory, n_bindings; /* of the parameters */
     struct gpu_generic_layout *layout;
-    VkPipeline pipeline; /* made when the kernel is first launched */
+    VkPipeline pipeline;                /* made when the kernel is first launched */
+    struct gpu_generic_function *parts; /* its form for memory of several bindings; NULL: none */
     struct gpu_generic_sets *sets;
     uint8_t n_uses;
     struct gpu_generic_use uses[GPU_GENERIC_USES];
@@ -467,7 +468,7 @@ void
 gpu_generic_module_free(void *dev, void *module);
 TNB_MUST_CHECK tnb_status
 gpu_generic_module_kernel(void *dev, void *module, const char *name, void **kernel, tnb_err *err);
-/* Locked. The pipeline, and descriptor sets where they are not pushed, of a kernel. */
+/* Locked. The layout, the pipeline, and descriptor sets where they are not pushed, of a kernel. */
 TNB_MUST_CHECK tnb_status
 gpu_generic_kernel_ready(struct gpu_generic_device *d, struct gpu_generic_function *k,
                          tnb_err *err);

@@ -75,6 +75,30 @@ is_memory(const struct gpu_generic_placed *p)
     return p->kind == TNB_PARAM_BUFFER || p->kind == TNB_PARAM_REFUSED;
 }
 
+/* Bytes that are bound, from an aligned offset on. */
+static uint64_t
+range_of(const struct gpu_generic_device *d, const struct gpu_generic_memory *m,
+         const tnr_memory *at)
+{
+    uint64_t mask = d->info.props.limits.minStorageBufferOffsetAlignment - 1,
+             range = (((m->offset + at->offset) & mask) + at->bytes + 3) & ~UINT64_C(3);
+    return range ? range : 4;
+}
+
+/* Whether memory of one binding is larger than that. */
+static bool
+needs_parts(const struct gpu_generic_device *d, const struct gpu_generic_function *k,
+            const tnr_launch *l)
+{
+    for (uint32_t i = 0; i < l->n_params; i++) {
+        const tnr_memory *at = &l->params[i].u.memory;
+        if (is_memory(&k->params[i]) && !k->params[i].more && at->mem &&
+            range_of(d, at->mem, at) > d->info.props.limits.maxStorageBufferRange)
+            return true;
+    }
+    return false;
+}
+
 /* Where the parameter is bound, and which element it begins with. The driver binds from aligned offsets on, the kernel's code adds
  * the elements that are before. `infos`: of each of its bindings; those that nothing is left for are bound as the first one. */
 static tnb_status
@@ -88,8 +112,7 @@ bind_memory(const struct gpu_generic_device *d, const struct gpu_generic_functio
     const uint64_t each = UINT64_C(1) << GPU_GENERIC_BINDING_BITS;
     uint64_t byte = m->offset + at->offset,
              base = byte & ~(uint64_t)(l->minStorageBufferOffsetAlignment - 1);
-    *range = ((byte - base) + at->bytes + 3) & ~UINT64_C(3);
-    *range = *range ? *range : 4;
+    *range = range_of(d, m, at);
     if ((byte - base) % p->bytes)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "kernel '%s': parameter %" PRIu32 " begins at byte %" PRIu64
@@ -104,7 +127,8 @@ bind_memory(const struct gpu_generic_device *d, const struct gpu_generic_functio
                           ? "compile for bufferDeviceAddress, which the device has: -t "
                             "gpu_generic:auto"
                           : "compile with constant extents (--dim NAME=N): such memory is bound "
-                            "in parts; or use a device with bufferDeviceAddress");
+                            "in as many parts as it takes; or use a device with "
+                            "bufferDeviceAddress");
         return TNB_UNSUPPORTED;
     }
     for (uint32_t j = 0; j <= p->more; j++) {
@@ -348,6 +372,8 @@ gpu_generic_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, t
     TNB_TRY(check_params(k, &own, err));
     TNB_TRY(check_shape(d, k, &own, err));
     pthread_mutex_lock(&d->lock);
+    if (k->parts && needs_parts(d, k, &own))
+        k = k->parts;
     tnb_status st = launch(gpu_generic_stream_of(d, stream), k, &own, err);
     pthread_mutex_unlock(&d->lock);
     return st;

@@ -21,6 +21,10 @@
  *       scalar                    4 bytes, or 8 for 64-bit dtypes; smaller integers are extended by their sign, bool is
  *                                 0 or 1, floats of 16 bits are float32
  *
+ * Memory whose extents are known at run time only has one binding. Where there is such, the kernel comes again with GPU_GENERIC_PARTS, of
+ * the same name and parameters: there such memory has GPU_GENERIC_MOST_PARTS bindings. That form is launched when the memory is larger
+ * than what the device binds at once.
+ *
  * The block is the push constants; with GPU_GENERIC_BLOCK it is too large for them: then it lies in memory, and the push
  * constants hold `base` (with GPU_GENERIC_BASE, else none) and, at offset 16, its address; with descriptors it is binding 0.
  */
@@ -41,7 +45,8 @@ enum {
     GPU_GENERIC_MAX_NAME_WORDS = 64,
     GPU_GENERIC_BLOCK_ADDRESS = 16, /* offset in the push constants, with GPU_GENERIC_BLOCK */
     GPU_GENERIC_BINDING_BITS = 27,  /* 128 MiB: what each device of Vulkan binds */
-    GPU_GENERIC_MAX_BINDINGS = 128  /* of a parameter */
+    GPU_GENERIC_MAX_BINDINGS = 128, /* of a parameter */
+    GPU_GENERIC_MOST_PARTS = 8      /* 1 GiB: what each device gives to one buffer */
 };
 
 typedef struct gpu_generic_payload {
@@ -51,7 +56,8 @@ typedef struct gpu_generic_payload {
 enum {
     GPU_GENERIC_ADDRESSES = 1, /* memory is reached by addresses; else by descriptors */
     GPU_GENERIC_BASE = 2,
-    GPU_GENERIC_BLOCK = 4
+    GPU_GENERIC_BLOCK = 4,
+    GPU_GENERIC_PARTS = 8 /* the kernel before, for memory of several bindings */
 };
 
 typedef struct gpu_generic_kernel {

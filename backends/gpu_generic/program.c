@@ -398,7 +398,11 @@ make_kernel(struct gpu_generic_device *d, struct gpu_generic_module *m,
     if (l.some)
         return lacks(d, k->name, l.text, err);
     TNB_TRY(make_scratch(d, k->n_bindings + 1, err));
-    return find_layout(d, k, err);
+    if (!(flags & GPU_GENERIC_PARTS))
+        return find_layout(d, k, err);
+    k[-1].parts =
+        k; /* its layout may have more bindings than the device: only a launch asks for it */
+    return TNB_OK;
 }
 
 tnb_status
@@ -586,6 +590,8 @@ make_sets(struct gpu_generic_device *d, struct gpu_generic_function *k, tnb_err 
 tnb_status
 gpu_generic_kernel_ready(struct gpu_generic_device *d, struct gpu_generic_function *k, tnb_err *err)
 {
+    if (!k->layout)
+        TNB_TRY(find_layout(d, k, err));
     if (!k->pipeline)
         TNB_TRY(make_pipeline(d, k, err));
     if (k->layout->bindings && !k->layout->pushed && !k->sets)

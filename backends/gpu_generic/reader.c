@@ -170,7 +170,9 @@ static const char *
 check_head(const gpu_generic_kernel *h)
 {
     uint64_t group = 1;
-    if (h->flags & ~(uint32_t)(GPU_GENERIC_ADDRESSES | GPU_GENERIC_BASE | GPU_GENERIC_BLOCK))
+    const uint32_t known =
+        GPU_GENERIC_ADDRESSES | GPU_GENERIC_BASE | GPU_GENERIC_BLOCK | GPU_GENERIC_PARTS;
+    if (h->flags & ~known)
         return "unknown flags";
     if (h->name_words == 0 || h->name_words > GPU_GENERIC_MAX_NAME_WORDS)
         return "a name that is empty or too long";
@@ -202,6 +204,27 @@ check_name(const struct gpu_generic_entry *e)
         if (i < n ? (unsigned char)e->name[i] <= ' ' || (unsigned char)e->name[i] > '~'
                   : e->name[i] != '\0')
             return "a name that is no text";
+    return NULL;
+}
+
+/* A second form is that of the kernel before it. */
+static const char *
+check_form(const struct gpu_generic_entry *e, const struct gpu_generic_entry *before)
+{
+    if (!(e->head.flags & GPU_GENERIC_PARTS))
+        return NULL;
+    if (!before || e->head.flags & GPU_GENERIC_ADDRESSES ||
+        before->head.flags != (e->head.flags & ~(uint32_t)GPU_GENERIC_PARTS) ||
+        before->head.n_params != e->head.n_params || strcmp(before->name, e->name) != 0 ||
+        memcmp(before->head.local_size, e->head.local_size, sizeof e->head.local_size) != 0)
+        return "a second form that is not of the kernel before it";
+    for (uint32_t i = 0; i < e->head.n_params; i++) {
+        gpu_generic_param p = gpu_generic_param_of(gpu_generic_word(e->params, i)),
+                          q = gpu_generic_param_of(gpu_generic_word(before->params, i));
+        p.more = q.more;
+        if (gpu_generic_param_word(p) != gpu_generic_param_word(q))
+            return "a second form with other parameters";
+    }
     return NULL;
 }
 
@@ -261,6 +284,8 @@ gpu_generic_payload_read(const void *code, size_t size, struct gpu_generic_entry
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to load kernels");
     for (uint32_t i = 0; i < count; i++) {
         const char *wrong = read_entry(&r, &all[i]);
+        if (!wrong)
+            wrong = check_form(&all[i], i ? &all[i - 1] : NULL);
         bool module = !wrong && (wrong = check_module(&all[i]));
         if (wrong) {
             const char *name = all[i].params ? all[i].name : "?"; /* a name that was checked */

@@ -791,7 +791,7 @@ begin(spirv_kernel *k)
         return false;
     tn_walk(tn_as_prim_func(k->kernel->func)->body, TN_WALK_ONCE, find_global_barrier, NULL,
             &k->global_barrier);
-    k->flags = flags_of(k);
+    k->flags |= flags_of(k);
     k->members = TNB_NEW_N(m->arena, uint32_t, k->kernel->n_params + 1);
     k->member_types = TNB_NEW_N(m->arena, uint32_t, k->kernel->n_params + 1);
     if (!declare_block(k, base))
@@ -854,10 +854,14 @@ fits_shared(spirv_kernel *k)
 
 bool
 spirv_kernel_make(tn_ctx *ctx, const gpu_generic_limits *limits, const tnk_kernel *kernel,
-                  spirv_kernel *k, spirv_words *words)
+                  bool parts, spirv_kernel *k, spirv_words *words)
 {
     tnk_visitor before = {ctx, kernel, &visits, k, false}; /* of messages, until the visit begins */
-    *k = (spirv_kernel){.ctx = ctx, .v = &before, .kernel = kernel, .limits = limits};
+    *k = (spirv_kernel){.ctx = ctx,
+                        .v = &before,
+                        .kernel = kernel,
+                        .limits = limits,
+                        .flags = parts ? GPU_GENERIC_PARTS : 0};
     spirv_init(&k->m, tn_scratch(ctx));
     if (!begin(k) || !tnk_visit_kernel(ctx, kernel, &visits, k))
         return false;

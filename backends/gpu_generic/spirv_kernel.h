@@ -134,9 +134,9 @@ tnk_id
 spirv_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits);
 void
 spirv_store_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits, tnk_id value);
-/* Bindings of the parameter, which is memory, in a kernel that binds. */
+/* Bindings of the parameter in a kernel that binds; `parts`: with GPU_GENERIC_PARTS. */
 uint32_t
-spirv_bindings(const tnk_param *p);
+spirv_bindings(const tnk_param *p, bool parts);
 /* A lane of a vector; a vector of as many values. */
 tnk_id
 spirv_lane(spirv_kernel *k, tnb_dtype d, tnk_id a, uint32_t i);
@@ -163,10 +163,10 @@ spirv_join(spirv_kernel *k);
 /* The value of a parameter in the block. */
 tnk_id
 spirv_parameter(spirv_kernel *k, uint32_t i);
-/* False after recording a located error. */
+/* False after recording a located error. `parts`: with GPU_GENERIC_PARTS. */
 bool
 spirv_kernel_make(tn_ctx *ctx, const gpu_generic_limits *limits, const tnk_kernel *kernel,
-                  spirv_kernel *k, spirv_words *words);
+                  bool parts, spirv_kernel *k, spirv_words *words);
 
 /* How the payload describes the parameter. */
 gpu_generic_param

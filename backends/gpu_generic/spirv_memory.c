@@ -71,10 +71,10 @@ spirv_record(spirv_kernel *k, uint32_t elem, uint32_t bytes, bool written)
     return record;
 }
 
-/* How many bindings reach all of the memory, wherever it begins behind an aligned base. Where an extent is known at run time only it is
- * one, and what is larger is refused then. */
+/* How many bindings reach all of the memory, wherever it begins behind an aligned base. Where an extent is known at run time only the
+ * kernel has two forms. */
 uint32_t
-spirv_bindings(const tnk_param *p)
+spirv_bindings(const tnk_param *p, bool parts)
 {
     enum { MOST_BEFORE = 256 }; /* minStorageBufferOffsetAlignment is no more */
     const tn_buffer *b = tnb_param_is_memory(p->kind) ? tn_as_buffer(p->buffer) : NULL;
@@ -83,7 +83,7 @@ spirv_bindings(const tnk_param *p)
     for (uint32_t i = 0; b && i < b->shape.n; i++)
         if (!tn_int_value(b->shape.at[i], &n) || n < 0 ||
             __builtin_mul_overflow(bytes, (uint64_t)n, &bytes) || bytes > INT64_MAX)
-            return 1;
+            return parts ? GPU_GENERIC_MOST_PARTS : 1;
     return (uint32_t)((bytes + MOST_BEFORE - 1) >> GPU_GENERIC_BINDING_BITS) + 1;
 }
 
@@ -100,15 +100,16 @@ spirv_given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t byte
         r.pointer = AT_ENTRY(k, OpBitcast, type, spirv_parameter(k, param));
         return r;
     }
+    bool large = k->flags & GPU_GENERIC_PARTS;
     uint32_t binding = 1, *parts;
     for (uint32_t i = 0; i < param; i++)
         binding += gpu_generic_is_memory(spirv_kernel_param(&k->kernel->params[i]))
-                       ? spirv_bindings(&k->kernel->params[i])
+                       ? spirv_bindings(&k->kernel->params[i], large)
                        : 0;
     uint32_t record = spirv_record(k, elem, bytes, written),
              pointer = SPIRV_TYPE(m, OpTypePointer, SpvStorageClassStorageBuffer, record);
     r.room = SpvStorageClassStorageBuffer;
-    r.n_parts = spirv_bindings(&k->kernel->params[param]);
+    r.n_parts = spirv_bindings(&k->kernel->params[param], large);
     if (r.n_parts > GPU_GENERIC_MAX_BINDINGS) {
         tnk_visit_fail(k->v, 0, "a buffer of more than %u GiB cannot be bound",
                        (unsigned)(GPU_GENERIC_MAX_BINDINGS >> (30 - GPU_GENERIC_BINDING_BITS)));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory beyond what a binding reaches (128 MiB on lavapipe) is bound in parts: loads, stores and, where there are no stores of 8 bits,
-atomic operations reach each element, with descriptors pushed or in sets."""
+atomic operations reach each element, with descriptors pushed or in sets; also where extents are known at run time only."""
 import os
 import re
 import sys
@@ -25,6 +25,7 @@ class Module:
 """
 FLOATS = MODULE.format(f'w: R.Tensor((3, {COLUMNS}), "float32"), i: R.Tensor((6,), "int64")',
                        "a = R.take(w, i, axis=1)\n            b = R.add(w, w)")
+SYMBOLS = FLOATS.replace(f"(3, {COLUMNS})", '("n", "m")')
 LETTERS = MODULE.format(f'h: R.Tensor(({BYTES},), "uint8"), i: R.Tensor((4,), "int64")',
                         "a = R.concat((h, h), axis=0)\n            b = R.take(h, i)")
 TARGETS = """\
@@ -90,13 +91,15 @@ def run(target, model, settings, inputs, bindings):
 
 
 w = write_npy("w.npy", "<f4", (3, COLUMNS), floats(numbers), 12 * COLUMNS)
-outputs = run("bound", write("floats.py", FLOATS), [], [("w", w), ("i", i)], [("add", 6)])
-if outputs:
-    check(clitest.read_npy(outputs[0])[-1] == [numbers[(row * COLUMNS + c) % PERIOD] for row in range(3) for c in columns],
-          "what is loaded from all of it")
-    check(same(outputs[1], floats([2 * x for x in numbers]), 12 * COLUMNS), "what is stored to all of it")
-    for p in (*outputs, w):
+for model, text, bindings in (("floats.py", FLOATS, 6), ("symbols.py", SYMBOLS, 3)):
+    outputs = run("bound", write(model, text), [], [("w", w), ("i", i)], [("add", bindings)])
+    if outputs:
+        check(clitest.read_npy(outputs[0])[-1] == [numbers[(row * COLUMNS + c) % PERIOD] for row in range(3) for c in columns],
+              f"{model}: what is loaded from all of it")
+        check(same(outputs[1], floats([2 * x for x in numbers]), 12 * COLUMNS), f"{model}: what is stored to all of it")
+    for p in outputs:
         os.remove(p)
+os.remove(w)
 
 letters = bytes((k * 7 + k // 251) % 256 for k in range(PERIOD))
 h = write_npy("h.npy", "|u1", (BYTES,), letters, BYTES)

@@ -15,7 +15,7 @@
 
 /* ---- a payload of two kernels ---- */
 
-enum { MAX_WORDS = 256, N_KERNELS = 2 };
+enum { MAX_WORDS = 256, N_KERNELS = 3 };
 struct payload {
     uint32_t words[MAX_WORDS];
     uint32_t n;
@@ -81,6 +81,7 @@ good(void)
     put(&p, (const uint32_t *)&head, sizeof head / 4);
     put_kernel(&p, "first", GPU_GENERIC_ADDRESSES);
     put_kernel(&p, "the_second_one", GPU_GENERIC_BASE | GPU_GENERIC_BLOCK);
+    put_kernel(&p, "the_second_one", GPU_GENERIC_BASE | GPU_GENERIC_BLOCK | GPU_GENERIC_PARTS);
     return p;
 }
 
@@ -129,6 +130,7 @@ a_payload_is_read(void **state)
     assert_int_equal(n, N_KERNELS);
     assert_string_equal(all[0].name, "first");
     assert_string_equal(all[1].name, "the_second_one");
+    assert_string_equal(all[2].name, all[1].name);
     assert_int_equal(all[0].head.flags, GPU_GENERIC_ADDRESSES);
     assert_int_equal(all[0].head.block_bytes, 44); /* 8 8 8 4 . 8 4 */
     assert_int_equal(all[1].head.block_bytes, 28); /* 4 4 8 4 4 4 */
@@ -142,7 +144,8 @@ a_payload_is_read(void **state)
 static void
 wrong_words_are_named(void **state)
 {
-    const uint32_t first = 4, name = first + 10, params = name + 2, code = params + 6;
+    const uint32_t first = 4, name = first + 10, params = name + 2, code = params + 6,
+                   second = code + MODULE, parts = second + 10 + 4 + 6 + MODULE;
     const struct {
         uint32_t at, value;
         const char *says;
@@ -151,10 +154,17 @@ wrong_words_are_named(void **state)
         {1, 2, "version 2"},
         {2, 0, "0 kernels"},
         {2, 1, "bytes behind the last of 1 kernels"},
-        {2, 3, "kernel 2 ('?') has a record that reaches beyond the end"},
+        {2, 2, "bytes behind the last of 2 kernels"},
+        {2, 4, "kernel 3 ('?') has a record that reaches beyond the end"},
         {2, 0xffffffff, "4294967295 kernels"},
         {3, 1, "reserved word"},
-        {first, 8, "unknown flags"},
+        {first, 16, "unknown flags"},
+        {first, GPU_GENERIC_PARTS, "a block of parameters of another size"},
+        {first, GPU_GENERIC_ADDRESSES | GPU_GENERIC_PARTS, "a second form that is not of the"},
+        {second, GPU_GENERIC_BASE | GPU_GENERIC_BLOCK | GPU_GENERIC_PARTS, "a second form that is"},
+        {parts + 10, 'T' | 0x5f6568 << 8, "a second form that is not of the kernel before it"},
+        {parts + 14, TNB_PARAM_BUFFER | 1 << 8 | 4 << 16, "a second form with other parameters"},
+        {parts + 15, TNB_PARAM_BUFFER | 1 << 8 | 2 << 16 | 7 << 9, NULL},
         {first + 1, 0, "a name that is empty or too long"},
         {first + 1, 65, "a name that is empty or too long"},
         {first + 2, 4097, "too many parameters"},
@@ -185,10 +195,10 @@ wrong_words_are_named(void **state)
         struct payload p = good();
         tnb_err err;
         p.words[all[i].at] = all[i].value;
-        if (read_bytes(p.words, 4 * (size_t)p.n, &err) != TNB_FORMAT ||
-            !strstr(err.message, all[i].says))
+        tnb_status st = read_bytes(p.words, 4 * (size_t)p.n, &err);
+        if (all[i].says ? st != TNB_FORMAT || !strstr(err.message, all[i].says) : st != TNB_OK)
             fail_msg("word %u is %u: '%s', not '%s'", (unsigned)all[i].at, (unsigned)all[i].value,
-                     err.message, all[i].says);
+                     err.message, all[i].says ? all[i].says : "taken");
     }
 }
 

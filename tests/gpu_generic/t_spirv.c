@@ -105,15 +105,15 @@ typedef struct made {
 } made;
 
 static void
-validate(const made *m, const char *name, int device)
+validate(const uint32_t *module, uint32_t words, const char *name, int device)
 {
     char path[] = "/tmp/tenon-spirv-XXXXXX", command[200];
     modules++;
     if (!has_validator)
         return;
     int fd = mkstemp(path);
-    ssize_t bytes = (ssize_t)m->record.module_words * 4;
-    assert_true(fd >= 0 && write(fd, m->module, (size_t)bytes) == bytes);
+    ssize_t bytes = (ssize_t)words * 4;
+    assert_true(fd >= 0 && write(fd, module, (size_t)bytes) == bytes);
     close(fd);
     snprintf(command, sizeof command, "spirv-val --target-env vulkan1.1 %s", path);
     if (system(command) != 0)
@@ -121,19 +121,30 @@ validate(const made *m, const char *name, int device)
     unlink(path);
 }
 
-/* The parts of a payload of one kernel. */
+/* The parts of a payload of one kernel; each of its forms is valid. */
 static made
-parts_of(const tnk_code *code)
+parts_of(const tnk_code *code, const char *name, int device)
 {
     const uint32_t *w = code->bytes;
     const gpu_generic_payload *head = code->bytes;
     made m = {.required = code->requires_};
     assert_string_equal(code->format, GPU_GENERIC_FORMAT);
     assert_int_equal(head->magic, GPU_GENERIC_MAGIC);
-    assert_int_equal(head->n_kernels, 1);
-    memcpy(&m.record, w + 4, sizeof m.record);
-    m.module = w + 4 + sizeof m.record / 4 + m.record.name_words + m.record.n_params;
-    assert_int_equal((m.module + m.record.module_words - w) * 4, code->n_bytes);
+    assert_in_range(head->n_kernels, 1, 2);
+    const uint32_t *at = w + 4;
+    for (uint32_t i = 0; i < head->n_kernels; i++) {
+        gpu_generic_kernel form;
+        memcpy(&form, at, sizeof form);
+        at += sizeof form / 4 + form.name_words + form.n_params;
+        if (i == 0) {
+            m.record = form;
+            m.module = at;
+        }
+        assert_int_equal(form.flags, m.record.flags | (i ? GPU_GENERIC_PARTS : 0));
+        validate(at, form.module_words, name, device);
+        at += form.module_words;
+    }
+    assert_int_equal((at - w) * 4, code->n_bytes);
     return m;
 }
 
@@ -150,8 +161,7 @@ generate(const tn_node *f, const char *name, int device, made *out)
     tnk_code code = {0};
     if (vulkan->codegen->build(vulkan->codegen->self, &b, &copy, 1, &code) != TNB_OK)
         return false;
-    *out = parts_of(&code);
-    validate(out, name, device);
+    *out = parts_of(&code, name, device);
     return true;
 }
 
