@@ -130,7 +130,12 @@ write_on(writer *w, int64_t sequence, tnl_generated *r, tnb_err *err)
                                                         : TNL_ENDED_BY_ROOM;
             break;
         }
-        TNB_TRY(tnl_model_append(w->m, sequence, &id, 1, w->logits, err));
+        tnb_status st = tnl_model_append(w->m, sequence, &id, 1, w->logits, err);
+        if (st == TNB_CANCELLED) {
+            r->reason = TNL_ENDED_BY_CALLER;
+            break;
+        }
+        TNB_TRY(st);
     }
     if (r->reason != TNL_ENDED_BY_TEXT) {
         TNB_TRY(tnl_stream_end(w->stream, &w->held, err));

@@ -164,7 +164,12 @@ talk(conversation *c)
         add_message(c, "user", line);
         tnt_catch_interrupt(&c->l);
         tnb_status st = answer(c, &err);
+        const int number = tnt_was_interrupted();
         tnt_catch_interrupt(NULL);
+        if (number && number != SIGINT) {
+            fflush(stdout);
+            raise(number); /* ends the program */
+        }
         if (st == TNB_OK)
             continue;
         tnt_complain(&err);

@@ -121,8 +121,12 @@ write_text(tnt_session *s, const tnt_args *a, const tnt_language *l, const char 
     tnt_catch_interrupt(l);
     if (st == TNB_OK)
         st = tnl_generate(l->model, 0, ids, n_ids, opt, &result, &err);
-    bool stopped = tnt_was_interrupted();
+    const int stopped = tnt_was_interrupted();
     tnt_catch_interrupt(NULL);
+    if (stopped && st == TNB_CANCELLED) { /* before the first token */
+        result.reason = TNL_ENDED_BY_CALLER;
+        st = TNB_OK;
+    }
     bool ok = st == TNB_OK && !out.failed;
     if (ok && out.json)
         ok = print_json(s, l, &out, &result);
@@ -131,13 +135,13 @@ write_text(tnt_session *s, const tnt_args *a, const tnt_language *l, const char 
     fflush(stdout);
     if (st == TNB_OK)
         tnt_print_speed(a, &result);
-    else if (!stopped)
+    else
         tnt_complain(&err);
     free(ids);
     tnt_free_ids(&out.ids);
     tnb_buf_free(&out.text);
     if (stopped)
-        raise(SIGINT); /* the program ends as those do that leave it to the system */
+        raise(stopped); /* the program ends as those do that leave it to the system */
     return ok ? TNT_OK : TNT_FAILED;
 }
 
@@ -190,7 +194,8 @@ const tnt_command tnt_command_generate = {
                "seed gives the same text, "
                "however many threads there are.\n\nA prompt and an answer that are longer than the "
                "context are refused or end "
-               "there; nothing is cut silently. Ctrl-C ends the writing.",
+               "there; nothing is cut silently. Ctrl-C, SIGTERM and SIGHUP end the writing: what "
+               "is there by then is printed, with --json too.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -137,15 +137,16 @@ tnt_free_ids(tnt_ids *ids)
 }
 
 /* ---- Ctrl-C ---- */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDS = sizeof ends / sizeof *ends };
 static volatile sig_atomic_t interrupted;
 static tnr_vm *volatile running;
-static struct sigaction usual;
+static struct sigaction usual[ENDS];
 
 static void
 on_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    interrupted = number;
     if (running)
         tnr_vm_cancel(running);
 }
@@ -153,20 +154,25 @@ on_interrupt(int number)
 void
 tnt_catch_interrupt(const tnt_language *l)
 {
-    struct sigaction ours = {.sa_handler = on_interrupt};
-    if (l && !running) {
+    const struct sigaction ours = {.sa_handler = on_interrupt};
+    const bool begin = l && !running, end = !l && running;
+    if (l) {
+        interrupted = 0;
         running = l->program.vm;
-        (void)sigaction(SIGINT, &ours, &usual);
-    } else if (!l && running) {
-        (void)sigaction(SIGINT, &usual, NULL);
+    }
+    for (int i = 0; i < ENDS; i++) {
+        if (begin && sigaction(ends[i], NULL, &usual[i]) == 0 && usual[i].sa_handler != SIG_IGN)
+            (void)sigaction(ends[i], &ours, NULL);
+        if (end)
+            (void)sigaction(ends[i], &usual[i], NULL);
+    }
+    if (end) {
         tnr_vm_cancel_clear(running);
         running = NULL;
     }
-    if (l)
-        interrupted = 0;
 }
 
-bool
+int
 tnt_was_interrupted(void)
 {
     return interrupted;

@@ -57,11 +57,11 @@ tnt_language_close(tnt_language *l);
 bool
 tnt_sampling(const tnt_args *a, tnl_sampling *out);
 
-/* From now on Ctrl-C ends the writing of the model (NULL: the program again). */
+/* From now on Ctrl-C, SIGTERM and SIGHUP end the writing of the model (NULL: the program again). */
 void
 tnt_catch_interrupt(const tnt_language *l);
-/* Whether it did since. */
-bool
+/* The signal that did since; 0: none. */
+int
 tnt_was_interrupted(void);
 
 /* Tokens as they come; {0} has none. */

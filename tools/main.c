@@ -3,6 +3,8 @@
 #include "config.h"
 #include "tool.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -136,10 +138,19 @@ out_of_memory(size_t bytes)
     _exit(TNT_FAILED);
 }
 
-int
-main(int argc, char **argv)
+/* A file that is opened later must not take the place of standard input or output that is closed: reading and writing these go on to
+ * fail. What is written to closed standard error is lost. */
+static void
+occupy_standard_streams(void)
 {
-    tnb_on_no_memory(out_of_memory);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF)
+            (void)!open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
+}
+
+static int
+run(int argc, char **argv)
+{
     if (argc < 2) {
         tnt_print_help(NULL);
         return TNT_USAGE;
@@ -180,6 +191,15 @@ main(int argc, char **argv)
         fputs("tenon: out of memory: the output may be incomplete\n", stderr);
         status = TNT_FAILED;
     }
+    return status;
+}
+
+int
+main(int argc, char **argv)
+{
+    occupy_standard_streams();
+    tnb_on_no_memory(out_of_memory);
+    const int status = run(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fputs("tenon: cannot write standard output\n", stderr);
         return TNT_FAILED;

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 from lmtest import models
 
@@ -100,6 +101,22 @@ r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "2")
 check(r.returncode == 0 and "tokens/s" in r.stdout, "as a table", r)
 refused("bench of a language model with an input", tenon("bench", tno, "--prompt", "4", "--seed", "1"), "is not for --prompt", status=(2,))
 
+# ---- what ends the writing: output that cannot be written, and signals, which lose nothing ----
+for source in (GGUF, tno):
+    for args in ([], ["--json"]):
+        r = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', TENON, "generate", source, *usual, *args], capture_output=True, text=True)
+        refused("closed standard output " + " ".join(args), r, "cannot write standard output")
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for delay in (0.2, 0.6, 2, 6):  # a signal while the model is opened ends the program
+        p = subprocess.Popen([TENON, "generate", tno, "--prompt", "", "--max-tokens", "0", "--ignore-end", "--json"], stdout=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        p.send_signal(number)
+        out = p.communicate(timeout=60)[0]
+        if out:
+            break
+    told = json.loads(out or "{}")
+    check(told.get("reason") in ("stopped", "context full") and EXPECTED.startswith(told["text"][:300]) and p.returncode in (-number, 0),
+          f"{number.name} ends the writing with what there is: {len(told.get('tokens', []))} tokens")
 p = subprocess.Popen([TENON, "generate", tno, "--prompt", "", "--max-tokens", "0", "--ignore-end"], stdout=subprocess.PIPE)
 p.stdout.read(50)
 p.send_signal(signal.SIGINT)

@@ -115,4 +115,15 @@ for e in entries:
 r = tenon("compile", MODEL, "-o", path("b.tno"), env=env)
 check(r.returncode == 0 and open(victim).read() == "precious", "no entry is written through a link", r)
 check(open(path("a.tno"), "rb").read() == open(path("b.tno"), "rb").read(), "nor read through one")
+# ---- standard output that is closed or full; files that are opened must not take its place ----
+for command in (["run", MODEL], ["run", TNO], ["bench", MODEL, "--runs", "1"], ["show", "model", MODEL], ["opt", TEXT, "-p", "LegalizeOps"],
+                ["list", "targets"], ["--help"], ["--version"], ["run", "--help"]):
+    for where in (">&-", ">/dev/full"):
+        r = subprocess.run(["sh", "-c", f'exec "$0" "$@" {where}', TENON, *command], capture_output=True, text=True, timeout=300)
+        refused(f"{' '.join(command[:1])} {where}", r, "cannot write")
+r = subprocess.run(["sh", "-c", 'exec "$0" "$@" 2>&-', TENON, "run", TNO, "-i", f"image={DIGIT}"], capture_output=True, text=True, timeout=300)
+check(r.returncode == 0 and r.stdout == want.stdout, "closed standard error changes nothing", r)
+r = subprocess.run(["sh", "-c", 'exec "$0" "$@" <&-', TENON, "run", TNO, "-i", "image=-"], capture_output=True, text=True, timeout=300)
+refused("closed standard input", r, "cannot read 'standard input'")
+
 done()

@@ -121,7 +121,8 @@ typedef struct tnl_generated {
 
 /* Appends the prompt, n >= 1 tokens, to the sequence and writes on. The random numbers are those of sampling.seed,
  * the sequence and the number of the token in it, so that neither chunks nor what was written beside it matter. result may be
- * NULL; it is filled after TNB_OK. Errors as of tnl_model_append, tnl_sampler_new, tnl_sample. */
+ * NULL; it is filled after TNB_OK. tnr_vm_cancel ends the writing as a false from `text` does, before the first token with
+ * TNB_CANCELLED. Errors as of tnl_model_append, tnl_sampler_new, tnl_sample. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnl_generate(tnl_model *m, int64_t sequence, const int32_t *prompt, size_t n,
              const tnl_generate_options *opt, tnl_generated *result, tnb_err *err);
