@@ -68,7 +68,7 @@ tn_call_assumptions(tn_ctx *ctx, const tn_call *call, tn_assumptions *out)
     copy.base.type = NULL;
     ctx->recorder = &found;
     tn_loc old = tn_at(ctx, call->base.loc);
-    const tn_type *t = op->infer(ctx, &copy);
+    const tn_type *t = TNB_WITHIN("operator", op->base.name, "infer", NULL, op->infer(ctx, &copy));
     tn_at(ctx, old);
     ctx->recorder = outer;
     *out = found;

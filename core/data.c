@@ -209,7 +209,8 @@ run_program(tn_ctx *ctx, owned_data *d)
     }
     const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), "main", d->pub.program);
     tn_eval_options opt = {0};
-    if (!m || !ev->run(ev->self, ctx, m, "main", args, f->params.n, &opt))
+    if (!m || !TN_WITHIN(ctx, "evaluator", ev, NULL,
+                         ev->run(ev->self, ctx, m, "main", args, f->params.n, &opt)))
         return NULL;
     d->owned = full(out)->owned; /* taken over */
     full(out)->owned = NULL;

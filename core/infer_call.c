@@ -134,7 +134,8 @@ tn_infer_call(tn_ctx *ctx, const tn_call *call)
     const tn_op *op = tn_call_op_of(call);
     if (op) {
         if (op->infer) {
-            const tn_type *t = op->infer(ctx, call);
+            const tn_type *t =
+                TNB_WITHIN("operator", op->base.name, "infer", NULL, op->infer(ctx, call));
             return tn_is_error(t) || tn_check_accepts(ctx, call) ? t : tn_error_node(ctx);
         }
         return call->base.type ? call->base.type : given_types(ctx, call->ty_args);

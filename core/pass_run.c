@@ -339,10 +339,7 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
                       .dir = item->dir};
     double start = now_s();
     tn_loc at = tn_at(ctx, 0);
-    const char *plugin = ctx->reg ? tn_registry_plugin_of(ctx->reg, &pass->base) : NULL;
-    tn_running outer = tn_running_set((tn_running){pass->base.name, plugin});
-    const tn_module *after = pass->run(&pc, m);
-    (void)tn_running_set(outer);
+    const tn_module *after = TN_WITHIN(ctx, "pass", pass, NULL, pass->run(&pc, m));
     tn_at(ctx, at);
     double took = now_s() - start;
     if (r->opt->seconds)
@@ -356,8 +353,8 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
     if (tnb_arena_failed(ctx->arena) || tnb_arena_failed(ctx->scratch) ||
         tnb_arena_failed(ctx->perm))
         tn_error(ctx, 0, TNB_NO_MEMORY, "memory ran out");
-    if (!after && tnb_diags_errors(tn_diags(ctx)) == errors)
-        tn_error(ctx, 0, TNB_INTERNAL, "pass %s failed and did not say why", pass->base.name);
+    if (!after)
+        (void)tn_need_reason(ctx, errors, TNB_INTERNAL, "pass", pass->base.name, "run");
     if (!after || tnb_diags_errors(tn_diags(ctx)) != errors)
         return fail(r, m, "in");
     const char *what;

@@ -212,8 +212,4 @@ tn_param_range(tn_ctx *ctx, const tn_function *f, const tn_expr *param);
 const char *
 tn_brief(tn_ctx *ctx, const tn_node *n);
 
-/* registry.c: what plugin's code this thread goes into; gives what it was in. */
-tn_running
-tn_running_set(tn_running now);
-
 #endif

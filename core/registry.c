@@ -193,7 +193,7 @@ add_desc(tn_registry *r, const tn_plugin_desc *given, const tnb_plugin *plugin, 
             TNB_TRY(check_entry(r, t, spans[t].at[i], name, err));
     const tnb_plugin_start start = tnb_plugins_start(r->plugins, plugin);
     if (d->init)
-        TNB_TRY(d->init(r, &start, err));
+        TNB_TRY(TNB_CALL(err, d->init(r, &start, err), "plugin", name, "init"));
     const tn_plugin_desc *added = d;
     TNB_PUSH(r->arena, r->descs, added);
     tnb_strmap_set(&r->added, name, d);
@@ -288,22 +288,6 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_
     return tnb_plugins_check(r->plugins, p, holds.at, holds.n, err);
 }
 
-static __thread tn_running running;
-
-tn_running
-tn_running_now(void)
-{
-    return running;
-}
-
-tn_running
-tn_running_set(tn_running now)
-{
-    tn_running before = running;
-    running = now;
-    return before;
-}
-
 static tnb_status
 load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
 {
@@ -327,9 +311,7 @@ load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     }
     const tnb_plugin *outer = r->loading;
     r->loading = p;
-    tn_running before = tn_running_set((tn_running){.plugin = p->name});
     s = add_desc(r, d, p, err);
-    (void)tn_running_set(before);
     r->loading = outer;
     if (s != TNB_OK)
         tnb_plugins_refuse(r->plugins, p, err);
@@ -507,7 +489,20 @@ tn_registry_entry(tn_registry *r, const char *kind, uint32_t i)
 const char *
 tn_registry_plugin_of(const tn_registry *r, const tnb_entry *e)
 {
-    return tnb_ptrmap_get(&r->plugin_of, e);
+    return r ? tnb_ptrmap_get(&r->plugin_of, e) : NULL;
+}
+
+tnb_status
+tn_need_reason(tn_ctx *ctx, uint32_t errors, tnb_status s, const char *kind, const char *name,
+               const char *function)
+{
+    if (tnb_diags_errors(ctx->diags) != errors)
+        return s;
+    tn_error(ctx, 0, s, "%s '%s': %s failed without a reason (%s)", kind, name, function,
+             tnb_status_name(s));
+    tnb_diag_hint(ctx->diags,
+                  "tell the author of the plugin: a function that fails says why, with tn_error");
+    return s;
 }
 
 const tnb_plugins *

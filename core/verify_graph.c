@@ -148,7 +148,8 @@ check_call_type(verifier *v, const tn_call *c)
     tn_call copy = *c;
     copy.base.type = NULL;
     tn_loc old = tn_at(v->ctx, tn_verify_at(v, &c->base));
-    const tn_type *t = op->infer(v->ctx, &copy);
+    const tn_type *t =
+        TNB_WITHIN("operator", op->base.name, "infer", NULL, op->infer(v->ctx, &copy));
     tn_at(v->ctx, old);
     if (tn_is_error(t) || !t)
         v->errors += tnb_diags_errors(tn_diags(v->ctx)) - errors;

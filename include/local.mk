@@ -2,6 +2,7 @@
 # The public headers, all of which are installed (tests/tree/headers.sh compares with the folder).
 tenonbase_HEADERS += \
 	include/tenon/base/cache.h \
+	include/tenon/base/call.h \
 	include/tenon/base/conf.h \
 	include/tenon/base/diag.h \
 	include/tenon/base/dtype.h \

@@ -24,9 +24,9 @@ static tnb_status
 get_from_driver(tnr_device *dev, struct tnr_queue *q, uint64_t bytes, const char *scope, void **mem,
                 tnb_err *err)
 {
-    const tnr_driver *d = dev->driver;
-    return d->alloc_ordered ? d->alloc_ordered(dev->handle, tnr_stream(q), bytes, scope, mem, err)
-                            : d->alloc(dev->handle, bytes, scope, mem, err);
+    return dev->driver->alloc_ordered
+               ? TNR_ASK(dev, err, alloc_ordered, tnr_stream(q), bytes, scope, mem)
+               : TNR_ASK(dev, err, alloc, bytes, scope, mem);
 }
 
 /* A block for work in the order of the queue. Of fitting ones those of its own are free of cost; another one is used
@@ -204,10 +204,13 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
                tnb_err *err)
 {
     int count = 0;
-    tnb_err why = {0};
-    TNB_TRY(drv->count(drv->self, &count, &why) == TNB_OK
-                ? TNB_OK
-                : tnb_fail(err, why.status, "%s", why.message));
+    tnb_err why;
+    if (TNB_CALL(&why, drv->count(drv->self, &count, &why), "driver", drv->base.name, "count") !=
+        TNB_OK) {
+        if (err)
+            *err = why;
+        return why.status;
+    }
     if (count == 0) {
         (void)tnb_fail(err, TNB_DEVICE, "no device of driver '%s'%s%s", drv->base.name,
                        why.message[0] ? ": " : "", why.message);
@@ -227,7 +230,8 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
     dev->has_streams = drv->stream_new && !(drv->flags & TNR_DRIVER_HOST_MEMORY);
     dev->dl = (tnb_device){.type = drv->type, .id = id};
     pthread_mutex_init(&dev->lock, NULL);
-    tnb_status st = drv->open(drv->self, id, opt, &dev->handle, err);
+    tnb_status st = TNB_CALL(err, drv->open(drv->self, id, opt, &dev->handle, err), "device",
+                             drv->base.name, "open");
     if (st != TNB_OK) {
         pthread_mutex_destroy(&dev->lock);
         free(dev);

@@ -209,12 +209,13 @@ capture(tnr_vm *vm, const tnr_value *args, void **graph, struct graph_storages *
     struct tnr_queue *q = vm->queues[0];
     void *stream = tnr_stream(q);
     tnb_err why;
-    TNB_TRY(dev->driver->graph_begin(dev->handle, stream, err));
+    TNB_TRY(TNR_ASK(dev, err, graph_begin, stream));
     q->capturing = vm->capturing = true;
     vm->captured = storages;
     tnb_status st = run(vm, args, result, err);
     q->capturing = vm->capturing = false;
-    tnb_status end = dev->driver->graph_end(dev->handle, stream, graph, st == TNB_OK ? err : &why);
+    tnb_err *of_end = st == TNB_OK ? err : &why;
+    tnb_status end = TNR_ASK(dev, of_end, graph_end, stream, graph);
     if (st != TNB_OK && end == TNB_OK)
         dev->driver->graph_free(dev->handle, *graph);
     if (st == TNB_OK && end != TNB_OK)
@@ -302,7 +303,7 @@ tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err 
     if (!g->graph || !same(g->args, args[1], 0))
         return run_and_capture(vm, g, args, ret, err);
     TNB_TRY(order(g, q, err));
-    TNB_TRY(dev->driver->graph_launch(dev->handle, tnr_stream(q), g->graph, err));
+    TNB_TRY(TNR_ASK(dev, err, graph_launch, tnr_stream(q), g->graph));
     TNB_TRY(order(g, q, err));
     vm->refusals[0].pending = vm->refusals[0].mem != NULL; /* its kernels may have noted one */
     *ret = g->result;

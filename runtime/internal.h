@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
+#include "tenon/base/call.h"
 #include "tenon/base/tno.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
@@ -62,6 +63,10 @@ struct tnr_device {
     void *event;              /* for waits behind the device's own stream; NULL: none so far */
     struct tnr_device *next;
 };
+/* A function of the device's driver that may fail, without its first and last argument: a failure has a reason. */
+#define TNR_ASK(dev, err, function, ...)                                              \
+    TNB_CALL(err, (dev)->driver->function((dev)->handle, __VA_ARGS__, err), "device", \
+             (dev)->driver->base.name, #function)
 /* Memory of at least `bytes` for the scope, for work in the order of `queue`; *capacity is what to give back. */
 TNB_MUST_CHECK tnb_status
 tnr_pool_get(tnr_device *dev, struct tnr_queue *queue, uint64_t bytes, const char *scope,
@@ -299,10 +304,27 @@ struct tnr_vm {
     void *
         uploaded; /* event behind the arguments that were copied without waiting; NULL: none so far */
     struct tnr_queue *fallback_queue;
-    int64_t looked; /* at the file of the artifact, ns of the monotonic clock; 0: never */
+    tnb_running *at; /* the frame of the call: what it calls now; NULL: no call */
+    int64_t looked;  /* at the file of the artifact, ns of the monotonic clock; 0: never */
     atomic_bool cancel;
     tnr_kernel_time *times;
 };
+/* A call of what a plugin provides, where it is so frequent that it has to cost next to nothing: as TNB_CALL, but the frame is that of
+ * the machine's call, and the caller asks for the reason where the status is not TNB_OK. */
+#define TNR_HOT_CALL(vm, err, call, kind_, name_)    \
+    ({                                               \
+        tnb_running none_ = {0}, *at_ = (vm)->at;    \
+        at_ = at_ ? at_ : &none_;                    \
+        const char *k_ = at_->kind, *n_ = at_->name; \
+        at_->kind = (kind_);                         \
+        at_->name = (name_);                         \
+        if (err)                                     \
+            (err)->message[0] = (err)->hint[0] = 0;  \
+        tnb_status st_ = (call);                     \
+        at_->kind = k_;                              \
+        at_->name = n_;                              \
+        st_;                                         \
+    })
 /* The machine's queue on a device; NULL: none. */
 struct tnr_queue *
 tnr_vm_queue(const tnr_vm *vm, const tnr_device *dev);

@@ -36,8 +36,7 @@ give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status 
         tnr_value v;
         if (vm->copies[i].tag == TNR_TENSOR) {
             if (st == TNB_OK && p->flags & TNB_TNO_WRITTEN) {
-                st = vm->fallback->driver->sync(vm->fallback->handle,
-                                                tnr_stream(vm->fallback_queue), err);
+                st = TNR_ASK(vm->fallback, err, sync, tnr_stream(vm->fallback_queue));
                 if (st == TNB_OK)
                     st = operand(vm, top(vm), *list, &v, err);
                 if (st == TNB_OK)
@@ -115,9 +114,22 @@ memory_argument(tnr_vm *vm, const tnb_tno_kernel *k, uint32_t i, tnr_value v, bo
     return TNB_OK;
 }
 
+static inline tnb_status
+ask_launch(tnr_vm *vm, uint32_t kernel, tnr_device *dev, void *stream, const tnr_launch *l,
+           tnb_err *err)
+{
+    tnb_status st =
+        TNR_HOT_CALL(vm, err,
+                     dev->driver->launch(dev->handle, stream, vm->kernels[kernel].handle, l, err),
+                     "kernel", vm->p.text + vm->p.kernels[kernel].name);
+    return __builtin_expect(st == TNB_OK, 1)
+               ? TNB_OK
+               : tnb_err_reason(err, st, "device", dev->driver->base.name, "launch");
+}
+
 /* Between two events where the device has them, else by the clock from before to after. */
 static tnb_status
-timed_launch(struct kernel *kernel, tnr_device *dev, void *stream, const tnr_launch *l,
+timed_launch(tnr_vm *vm, uint32_t kernel, tnr_device *dev, void *stream, const tnr_launch *l,
              double *seconds, tnb_err *err)
 {
     const tnr_driver *d = dev->driver;
@@ -126,11 +138,11 @@ timed_launch(struct kernel *kernel, tnr_device *dev, void *stream, const tnr_lau
                   d->event_new(h, &to, NULL) == TNB_OK &&
                   d->event_record(h, from, stream, NULL) == TNB_OK;
     double start = now();
-    tnb_status st = d->launch(h, stream, kernel->handle, l, err);
+    tnb_status st = ask_launch(vm, kernel, dev, stream, l, err);
     if (st == TNB_OK)
         events = events && d->event_record(h, to, stream, NULL) == TNB_OK;
     if (st == TNB_OK)
-        st = d->sync(h, stream, err);
+        st = TNR_ASK(dev, err, sync, stream);
     if (st == TNB_OK && (!events || d->event_seconds(h, from, to, seconds, NULL) != TNB_OK))
         *seconds = now() - start;
     if (from)
@@ -141,19 +153,20 @@ timed_launch(struct kernel *kernel, tnr_device *dev, void *stream, const tnr_lau
 }
 
 static tnb_status
-run_launch(tnr_vm *vm, struct kernel *kernel, uint32_t device, const tnr_launch *l, tnb_err *err)
+run_launch(tnr_vm *vm, uint32_t kernel, uint32_t device, const tnr_launch *l, tnb_err *err)
 {
     double seconds = 0;
     tnr_device *dev = vm->devices[device];
     void *stream = tnr_stream(vm->queues[device]);
     if (!vm->profiling)
-        return dev->driver->launch(dev->handle, stream, kernel->handle, l, err);
-    TNB_TRY(dev->driver->sync(dev->handle, stream, err));
-    TNB_TRY(timed_launch(kernel, dev, stream, l, &seconds, err));
-    kernel->seconds += seconds;
-    kernel->calls++;
+        return ask_launch(vm, kernel, dev, stream, l, err);
+    TNB_TRY(TNR_ASK(dev, err, sync, stream));
+    TNB_TRY(timed_launch(vm, kernel, dev, stream, l, &seconds, err));
+    struct kernel *k = &vm->kernels[kernel];
+    k->seconds += seconds;
+    k->calls++;
     for (uint32_t i = 0; i < l->n_params; i++)
-        kernel->bytes += tnb_param_is_memory(l->params[i].kind) ? l->params[i].u.memory.bytes : 0;
+        k->bytes += tnb_param_is_memory(l->params[i].kind) ? l->params[i].u.memory.bytes : 0;
     return TNB_OK;
 }
 
@@ -336,7 +349,7 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
         return TNB_OK;
     if (k->flags & TNB_TNO_CHECKED)
         TNB_TRY(tnr_refusal_give(vm, in->b, &vm->params[refused].u.memory, err));
-    st = run_launch(vm, &vm->kernels[in->b], k->device, &l, err);
+    st = run_launch(vm, in->b, k->device, &l, err);
     if (vm->has_queues && st == TNB_OK)
         st = order_again(vm, in, err);
     if (k->flags & TNB_TNO_CHECKED && tnr_refusal_after(vm, in->b, err) != TNB_OK)

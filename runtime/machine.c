@@ -67,7 +67,8 @@ open_externals(tnr_vm *vm, tnb_err *err)
         if (!l)
             return err ? err->status : TNB_NOT_FOUND;
         void *module = NULL;
-        tnb_status st = l->open(l->self, x, vm->device, &module, err);
+        tnb_status st = TNB_CALL(err, l->open(l->self, x, vm->device, &module, err), "loader",
+                                 x->loader, "open");
         if (st != TNB_OK) {
             tnb_err_prefix(err, "'%s', which %s runs", x->symbol, x->loader);
             return st;
@@ -94,9 +95,8 @@ device_module(tnr_vm *vm, uint32_t i, tnb_err *err)
     if (!code->at)
         return tnb_fail(err, TNB_FORMAT, "the program has kernels, but the variant holds no code");
     TNB_TRY(tnr_device_check_native(dev, vm->rt->opt.no_native, err));
-    tnb_status st =
-        dev->driver->module_load(dev->handle, other ? info->fallback_format : info->format,
-                                 code->at, code->n, &vm->modules[i], err);
+    tnb_status st = TNR_ASK(dev, err, module_load, other ? info->fallback_format : info->format,
+                            code->at, code->n, &vm->modules[i]);
     if (st == TNB_OK && other) {
         vm->fallback = dev;
         vm->fallback_queue = vm->queues[i];
@@ -144,8 +144,8 @@ load_kernels(tnr_vm *vm, tnb_err *err)
         tnr_device *dev = vm->devices[k->device];
         TNB_TRY(check_takes(vm, k, err));
         TNB_TRY(device_module(vm, k->device, err));
-        TNB_TRY(dev->driver->module_kernel(dev->handle, vm->modules[k->device],
-                                           vm->p.text + k->name, &vm->kernels[i].handle, err));
+        TNB_TRY(TNR_ASK(dev, err, module_kernel, vm->modules[k->device], vm->p.text + k->name,
+                        &vm->kernels[i].handle));
     }
     return TNB_OK;
 }
@@ -401,7 +401,7 @@ take_tensor(tnr_vm *vm, tnr_tensor *t, bool *uploads, tnr_value *out, tnb_err *e
                   .src = tnr_tensor_data(t),
                   .bytes = t->n_bytes};
     *uploads = true;
-    tnb_status st = dev->driver->copy_start(dev->handle, q->stream, &c, err);
+    tnb_status st = TNR_ASK(dev, err, copy_start, q->stream, &c);
     if (st != TNB_OK)
         tnr_release(&v);
     else
@@ -413,20 +413,18 @@ take_tensor(tnr_vm *vm, tnr_tensor *t, bool *uploads, tnr_value *out, tnb_err *e
 static tnb_status
 uploads_begun(tnr_vm *vm, tnb_err *err)
 {
-    const tnr_driver *d = vm->device->driver;
     if (!vm->uploaded)
-        TNB_TRY(d->event_new(vm->device->handle, &vm->uploaded, err));
-    return d->event_record(vm->device->handle, vm->uploaded, vm->queues[0]->stream, err);
+        TNB_TRY(TNR_ASK(vm->device, err, event_new, &vm->uploaded));
+    return TNR_ASK(vm->device, err, event_record, vm->uploaded, vm->queues[0]->stream);
 }
 
 /* The host's memory is the caller's again. */
 static tnb_status
 uploads_end(tnr_vm *vm, bool noted, tnb_status st, tnb_err *err)
 {
-    const tnr_driver *d = vm->device->driver;
-    tnb_status waited =
-        noted ? d->event_sync(vm->device->handle, vm->uploaded, st == TNB_OK ? err : NULL)
-              : d->sync(vm->device->handle, vm->queues[0]->stream, st == TNB_OK ? err : NULL);
+    tnb_err why, *own = st == TNB_OK ? err : &why;
+    tnb_status waited = noted ? TNR_ASK(vm->device, own, event_sync, vm->uploaded)
+                              : TNR_ASK(vm->device, own, sync, vm->queues[0]->stream);
     return st == TNB_OK ? waited : st;
 }
 
@@ -552,8 +550,13 @@ tnr_vm_call(tnr_vm *vm, const char *function, const tnr_value *args, uint32_t n,
         st = uploads_begun(vm, err);
         noted = st == TNB_OK;
     }
+    tnb_running here = {0}, *around = vm->at;
+    tnb_running_enter(&here);
+    vm->at = &here;
     if (st == TNB_OK)
         st = tnr_vm_call_closure(vm, closure.u.closure, own, n, ret, err);
+    vm->at = around;
+    tnb_running_leave(&here);
     if (uploads)
         st = uploads_end(vm, noted, st, err);
     if (st != TNB_OK)

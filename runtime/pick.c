@@ -25,7 +25,7 @@ device_takes(tnr_runtime *rt, const char *device, size_t code_bytes, const char 
             return tnb_fail(err, TNB_UNSUPPORTED, "driver '%s' does not take code of format '%s'",
                             drv->base.name, format);
     }
-    return drv->check_features(tnr_device_handle(dev), features, n_features, err);
+    return TNR_ASK(dev, err, check_features, features, n_features);
 }
 
 static tnb_status

@@ -20,7 +20,7 @@ tnr_queue_new(tnr_device *dev, struct tnr_queue **out, tnb_err *err)
     struct tnr_queue *q = calloc(1, sizeof *q);
     if (!q)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a stream");
-    tnb_status st = dev->driver->stream_new(dev->handle, &q->stream, err);
+    tnb_status st = TNR_ASK(dev, err, stream_new, &q->stream);
     if (st != TNB_OK) {
         free(q);
         return st;
@@ -79,12 +79,12 @@ tnr_queue_wait_locked(tnr_device *dev, struct tnr_queue *q, struct tnr_queue *be
     if ((q && q->capturing) || (behind && behind->capturing))
         return tnr_capture_forbids("a wait for another stream", err);
     if (!d->event_new)
-        return d->sync(dev->handle, tnr_stream(behind), err);
+        return TNR_ASK(dev, err, sync, tnr_stream(behind));
     void **event = behind ? &behind->event : &dev->event;
     if (!*event)
-        TNB_TRY(d->event_new(dev->handle, event, err));
-    TNB_TRY(d->event_record(dev->handle, *event, tnr_stream(behind), err));
-    return d->event_wait(dev->handle, *event, tnr_stream(q), err);
+        TNB_TRY(TNR_ASK(dev, err, event_new, event));
+    TNB_TRY(TNR_ASK(dev, err, event_record, *event, tnr_stream(behind)));
+    return TNR_ASK(dev, err, event_wait, *event, tnr_stream(q));
 }
 
 tnb_status
@@ -157,7 +157,7 @@ tnr_device_sync(tnr_device *dev, tnb_err *err)
     for (struct tnr_queue *q = tnr_queue_retain(dev->queues), *next; q; q = next) {
         pthread_mutex_unlock(&dev->lock);
         tnb_err why;
-        tnb_status one = dev->driver->sync(dev->handle, q->stream, &why);
+        tnb_status one = TNR_ASK(dev, &why, sync, q->stream);
         if (one != TNB_OK && st == TNB_OK && err)
             *err = why;
         st = st == TNB_OK ? one : st;
@@ -166,7 +166,8 @@ tnr_device_sync(tnr_device *dev, tnb_err *err)
         tnr_queue_release_locked(q);
     }
     pthread_mutex_unlock(&dev->lock);
-    tnb_status own = dev->driver->sync(dev->handle, NULL, st == TNB_OK ? err : NULL);
+    tnb_err why, *unused = st == TNB_OK ? err : &why;
+    tnb_status own = TNR_ASK(dev, unused, sync, NULL);
     return st == TNB_OK ? own : st;
 }
 
@@ -175,7 +176,7 @@ tnr_pinned_new(tnr_device *dev, uint64_t bytes, void **host, tnb_err *err)
 {
     NEED(dev, err);
     NEED(host, err);
-    return dev->driver->pinned_alloc ? dev->driver->pinned_alloc(dev->handle, bytes, host, err)
+    return dev->driver->pinned_alloc ? TNR_ASK(dev, err, pinned_alloc, bytes, host)
                                      : tnr_host_alloc(NULL, bytes, NULL, host, err);
 }
 
@@ -209,13 +210,13 @@ start(tnr_storage *s, const tnr_copy *c, void **event, tnb_err *err)
     if (q && q->capturing)
         st = tnr_capture_forbids("a copy with the host", err);
     else if (!d->copy_start)
-        st = d->copy(dev->handle, tnr_stream(q), c, err);
+        st = TNR_ASK(dev, err, copy, tnr_stream(q), c);
     else {
-        st = d->event_new(dev->handle, event, err);
+        st = TNR_ASK(dev, err, event_new, event);
         if (st == TNB_OK)
-            st = d->copy_start(dev->handle, tnr_stream(q), c, err);
+            st = TNR_ASK(dev, err, copy_start, tnr_stream(q), c);
         if (st == TNB_OK)
-            st = d->event_record(dev->handle, *event, tnr_stream(q), err);
+            st = TNR_ASK(dev, err, event_record, *event, tnr_stream(q));
         if (st == TNB_OK && tnr_queue_of(s) != q) /* another thread's machine took it over */
             st = tnr_storage_follow(s, q, err);
         if (st != TNB_OK && *event) {
@@ -295,7 +296,7 @@ tnr_pending_done(tnr_pending *p, bool *done, tnb_err *err)
         *done = true;
         return TNB_OK;
     }
-    TNB_TRY(dev->driver->event_done(dev->handle, p->event, done, err));
+    TNB_TRY(TNR_ASK(dev, err, event_done, p->event, done));
     if (*done)
         forget_event(p);
     return TNB_OK;
@@ -308,7 +309,7 @@ tnr_pending_wait(tnr_pending *p, tnb_err *err)
     tnr_device *dev = p->storage->device;
     if (!p->event)
         return TNB_OK;
-    tnb_status st = dev->driver->event_sync(dev->handle, p->event, err);
+    tnb_status st = TNR_ASK(dev, err, event_sync, p->event);
     forget_event(p);
     return st;
 }

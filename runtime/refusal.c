@@ -24,9 +24,9 @@ tnr_refusal_give(tnr_vm *vm, uint32_t kernel, tnr_memory *out, tnb_err *err)
     struct refusal *r = &vm->refusals[k->device];
     if (!r->mem) {
         void *mem = NULL;
-        TNB_TRY(dev->driver->alloc(dev->handle, sizeof(tnb_kernel_refusal), "global", &mem, err));
-        tnb_status st = dev->driver->zero(dev->handle, tnr_stream(vm->queues[k->device]), mem, 0,
-                                          sizeof(tnb_kernel_refusal), err);
+        TNB_TRY(TNR_ASK(dev, err, alloc, sizeof(tnb_kernel_refusal), "global", &mem));
+        tnb_status st = TNR_ASK(dev, err, zero, tnr_stream(vm->queues[k->device]), mem, 0,
+                                sizeof(tnb_kernel_refusal));
         if (st != TNB_OK) {
             dev->driver->free(dev->handle, mem);
             return st;
@@ -80,7 +80,7 @@ look(tnr_vm *vm, uint32_t device, const uint32_t *kernel, tnb_err *err)
                       .dst = &found,
                       .src = r->mem,
                       .bytes = sizeof found};
-        TNB_TRY(dev->driver->copy(dev->handle, stream, &c, err));
+        TNB_TRY(TNR_ASK(dev, err, copy, stream, &c));
     }
     if (!found.state)
         return TNB_OK;

@@ -244,7 +244,7 @@ add_plugin(tnr_runtime *rt, const tnr_plugin_desc *d, const tnb_plugin *plugin, 
     rt->finis = finis;
     const tnb_plugin_start start = tnb_plugins_start(rt->opt.plugins, plugin);
     if (d->init)
-        TNB_TRY(d->init(&start, err));
+        TNB_TRY(TNB_CALL(err, d->init(&start, err), "plugin", d->head.name, "init"));
     if (d->fini)
         rt->finis[rt->n_finis++] = d->fini;
     for (uint32_t i = 0; i < d->n_drivers; i++)
@@ -537,7 +537,8 @@ check_settings(const tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
             snprintf(at, sizeof at, ":%u", set[i]->line);
         if (k < n) {
             if (d->check_setting && set[i]->value[0])
-                st = d->check_setting(d->self, set[i]->key, set[i]->value, err);
+                st = TNB_CALL(err, d->check_setting(d->self, set[i]->key, set[i]->value, err),
+                              "setting", set[i]->key, "check_setting");
             if (st != TNB_OK)
                 tnb_err_prefix(err, "%s%s", set[i]->file, at);
             continue;

@@ -319,7 +319,7 @@ copy_in_order(const tnr_storage *s, const tnr_copy *c, tnb_err *err)
     tnb_status st =
         q && q->capturing && waits
             ? tnr_capture_forbids("a copy with the host, which waits for the device,", err)
-            : s->device->driver->copy(s->device->handle, tnr_stream(q), c, err);
+            : TNR_ASK(s->device, err, copy, tnr_stream(q), c);
     tnr_queue_release(q);
     return st;
 }
@@ -361,7 +361,7 @@ copy_on_device(const tnr_tensor *from, const tnr_tensor *to, const tnr_copy *c, 
                      *q = tnr_storage_queue(to->storage);
     tnb_status st = tnr_queue_wait(dev, q, source, err);
     if (st == TNB_OK && c->bytes)
-        st = dev->driver->copy(dev->handle, tnr_stream(q), c, err);
+        st = TNR_ASK(dev, err, copy, tnr_stream(q), c);
     if (st == TNB_OK)
         st = tnr_storage_follow(from->storage, q, err);
     tnr_queue_release(q);
@@ -380,11 +380,11 @@ copy_to_peer(const tnr_tensor *from, const tnr_tensor *to, const tnr_copy *c, tn
     if ((source && source->capturing) || (q && q->capturing))
         st = tnr_capture_forbids("a copy between devices, which is waited for,", err);
     if (st == TNB_OK)
-        st = a->driver->sync(a->handle, tnr_stream(source), err);
+        st = TNR_ASK(a, err, sync, tnr_stream(source));
     if (st == TNB_OK && c->bytes)
-        st = b->driver->peer_copy(b->handle, tnr_stream(q), a->handle, c, err);
+        st = TNR_ASK(b, err, peer_copy, tnr_stream(q), a->handle, c);
     if (st == TNB_OK)
-        st = b->driver->sync(b->handle, tnr_stream(q), err);
+        st = TNR_ASK(b, err, sync, tnr_stream(q));
     tnr_queue_release(q);
     tnr_queue_release(source);
     return st;
@@ -491,8 +491,7 @@ tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err)
     NEED(out, err);
     if (t->storage->device->has_streams) { /* whoever gets it knows nothing of the stream */
         struct tnr_queue *q = tnr_storage_queue(t->storage);
-        tnb_status st =
-            t->storage->device->driver->sync(t->storage->device->handle, tnr_stream(q), err);
+        tnb_status st = TNR_ASK(t->storage->device, err, sync, tnr_stream(q));
         tnr_queue_release(q);
         TNB_TRY(st);
     }

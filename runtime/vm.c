@@ -566,6 +566,22 @@ may_be_captured(const tnr_vm *vm, const tnr_packed *p, const char *name, tnb_err
     return tnr_capture_forbids(what, err);
 }
 
+static __attribute__((noinline)) tnb_status
+wrong_number(const tnr_packed *p, uint32_t n, tnb_err *err)
+{
+    char most[16] = "more";
+    if (p->max_args >= 0)
+        snprintf(most, sizeof most, "%d", p->max_args);
+    (void)tnb_fail(err, TNB_INVALID,
+                   p->min_args == p->max_args
+                       ? "packed function '%s' was called with %u arguments; it takes %d"
+                       : "packed function '%s' was called with %u arguments; it takes %d to %s",
+                   p->base.name, n, p->min_args, most);
+    tnb_hint(err,
+             "correct the call in the module, or min_args and max_args of the function's entry");
+    return TNB_INVALID;
+}
+
 static tnb_status
 invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_err *err)
 {
@@ -577,16 +593,20 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
     const tnr_packed *p = vm->packed[in->b];
     const struct external *x = &vm->externals[in->b];
     if (!p) {
-        tnb_status st = x->loader->call(x->module, args, in->aux, err);
+        tnb_status st = TNB_CALL(err, x->loader->call(x->module, args, in->aux, err), "loader",
+                                 x->loader->base.name, "call");
         if (st != TNB_OK)
             tnb_err_prefix(err, "'%s', which %s runs", vm->p.text + vm->p.packed[in->b],
                            x->loader->base.name);
         return st;
     }
     if (in->aux < p->min_args || (p->max_args >= 0 && in->aux > p->max_args))
-        return tnb_fail(err, TNB_INVALID, "packed function '%s' was called with %u arguments",
-                        p->base.name, in->aux);
-    return p->call(vm, args, in->aux, ret, err);
+        return wrong_number(p, in->aux, err);
+    tnb_status st = TNR_HOT_CALL(vm, err, p->call(vm, args, in->aux, ret, err), "packed function",
+                                 p->base.name);
+    return __builtin_expect(st == TNB_OK, 1)
+               ? TNB_OK
+               : tnb_err_reason(err, st, "packed function", p->base.name, NULL);
 }
 
 /* On a device with streams. The runtime's own functions give work to devices through functions that keep the order. */

@@ -46,8 +46,10 @@ static const tn_expr *
 run_one(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *name, tn_list args,
         tn_eval_options *opt)
 {
-    return tnk_needs_workers(m) ? tnk_run_workers(s->ctx, ev, m, name, args.at, args.n, opt, NULL)
-                                : ev->run(ev->self, s->ctx, m, name, args.at, args.n, opt);
+    return tnk_needs_workers(m)
+               ? tnk_run_workers(s->ctx, ev, m, name, args.at, args.n, opt, NULL)
+               : TN_WITHIN(s->ctx, "evaluator", ev, NULL,
+                           ev->run(ev->self, s->ctx, m, name, args.at, args.n, opt));
 }
 
 /* A result of the runtime as the interpreter would give it. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "tenon/base/call.h"
 #include "tenon/base/conf.h"
 #include "tenon/base/file.h"
 
@@ -65,31 +66,54 @@ say(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* A crash is told with the plugin and pass whose code it was in; then it takes its course. */
+/* " in pass 'X' of plugin 'Y', within ..."; the innermost frame, NULL if none says anything. */
+static const tnb_running *
+say_where(void)
+{
+    const tnb_running *first = NULL;
+    for (const tnb_running *f = tnb_running_now(); f; f = f->outer) {
+        if (!f->name)
+            continue;
+        say(first ? ", within " : " in ");
+        first = first ? first : f;
+        if (f->function) {
+            say(f->function);
+            say(" of ");
+        }
+        say(f->kind);
+        say(" '");
+        say(f->name);
+        say("'");
+        if (f->plugin) {
+            say(" of plugin '");
+            say(f->plugin);
+            say("'");
+        }
+    }
+    return first;
+}
+
+/* A crash is told with whose code it was in; then it takes its course. */
 static void
 crashed(int number)
 {
-    tn_running at = tn_running_now();
     say("tenon: crashed: ");
     say(number == SIGSEGV || number == SIGBUS ? "invalid memory access"
         : number == SIGABRT                   ? "aborted"
         : number == SIGFPE                    ? "arithmetic error"
                                               : "illegal instruction");
-    if (at.pass) {
-        say(" in pass ");
-        say(at.pass);
-    }
-    if (at.plugin) {
-        say(at.pass ? " of plugin '" : " while plugin '");
-        say(at.plugin);
-        say(at.pass ? "'" : "' was loaded");
-    }
-    say(at.pass ? "\n  hint: report it to the plugin's author; --debug skip=" : "\n");
-    if (at.pass) {
-        say(at.pass);
-        say(" leaves the pass out\n");
-    } else if (at.plugin) {
+    const tnb_running *at = say_where();
+    say("\n");
+    if (at && strcmp(at->kind, "plugin") == 0) {
         say("  hint: tenon check-plugin examines it in a process of its own\n");
+    } else if (at) {
+        say("  hint: report it to the author of what is named first");
+        if (strcmp(at->kind, "pass") == 0) {
+            say("; --debug skip=");
+            say(at->name);
+            say(" leaves the pass out");
+        }
+        say("\n");
     }
     tnb_child_kill_all();
     tnb_temporary_remove_all();

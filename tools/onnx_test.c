@@ -348,7 +348,8 @@ run_interpreted(one_case *c, const char *set, const tnk_model *model)
     if (!e)
         return give_up(c, FAILED, "%s", err.message);
     uint32_t n = run_time_inputs(c, model, args);
-    const tn_expr *r = e->run(e->self, c->s->ctx, model->module, "main", args, n, &opt);
+    const tn_expr *r = TN_WITHIN(c->s->ctx, "evaluator", e, NULL,
+                                 e->run(e->self, c->s->ctx, model->module, "main", args, n, &opt));
     if (!r)
         return give_up_recorded(c, "interpreter");
     const tn_tuple *t = tn_as_tuple(r);

@@ -4,6 +4,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/arena.c \
 	core/base/buf.c \
 	core/base/cache.c \
+	core/base/call.c \
 	core/base/child.c \
 	core/base/conf.c \
 	core/base/conf_private.h \

@@ -7,6 +7,7 @@
 #include "config.h"
 #include "loader.h"
 #include "plugin_private.h"
+#include "tenon/base/call.h"
 #include "tenon/base/file.h"
 #include "tenon/base/hash.h"
 #include <errno.h>
@@ -229,9 +230,11 @@ tnb_plugins_load(tnb_plugins *p, const tnb_plugin *plugin, tnb_err *err)
     if (s == TNB_OK && c->linked)
         found = c->linked;
     else if (s == TNB_OK)
-        s = tnb_loader_open(plugin->module,
-                            plugin->kind == TNB_PLUGIN_COMPILER ? "tn_plugin" : "tnr_plugin",
-                            &found, err);
+        s = TNB_WITHIN("plugin", plugin->name, "constructors", NULL,
+                       tnb_loader_open(plugin->module,
+                                       plugin->kind == TNB_PLUGIN_COMPILER ? "tn_plugin"
+                                                                           : "tnr_plugin",
+                                       &found, err));
     if (s == TNB_OK) {
         head = found;
         s = check_head(plugin, head, err);

@@ -250,14 +250,16 @@ generate(struct driver *d, const tnk_target *target, tnk_kernel *kernels, uint32
     tnk_build b = build_of(d, target);
     b.progress = d->opt->progress ? step_bar : NULL;
     b.progress_user = &bar;
-    tnb_status st = cg->build(cg->self, &b, kernels, n, code);
+    uint32_t errors = tnb_diags_errors(tn_diags(d->ctx));
+    tnb_status st = TN_WITHIN(d->ctx, "target", target->kind, "code generator",
+                              cg->build(cg->self, &b, kernels, n, code));
     tnb_progress_end(bar.bar);
     d->out->compiler_seconds += b.compiler_seconds;
     d->out->cache_hits += b.cache_hits;
     d->out->cache_misses += b.cache_misses;
-    if (st != TNB_OK && tnb_diags_errors(tn_diags(d->ctx)) == 0)
-        tn_error(d->ctx, 0, st, "the code generator of target '%s' failed", target->name);
-    return st;
+    return st == TNB_OK
+               ? st
+               : tn_need_reason(d->ctx, errors, st, "target", target->name, "code generator");
 }
 
 /* ---- VM code and constants ---- */
@@ -393,7 +395,11 @@ compile_variant(struct driver *d, struct driver_variant *v)
                      v->kernels[own].name, v->fallback.name);
             return TNB_UNSUPPORTED;
         }
-        TNB_TRY(cg->sources(cg->self, &b, v->kernels, own, &v->sources));
+        uint32_t errors = tnb_diags_errors(tn_diags(ctx));
+        tnb_status st = TN_WITHIN(ctx, "target", v->target.kind, "sources",
+                                  cg->sources(cg->self, &b, v->kernels, own, &v->sources));
+        if (st != TNB_OK)
+            return tn_need_reason(ctx, errors, st, "target", v->target.name, "sources");
         timed(d, tn_strf(ctx, "%s: kernels", v->target.name), start);
         return make_program(d, v);
     }

@@ -88,7 +88,8 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     if (reg)
         tn_registry_load_all(reg, "importer");
     for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++) {
-        if (imp->recognize && imp->recognize(path, head, n))
+        if (imp->recognize &&
+            TN_WITHIN(ctx, "importer", imp, "recognize", imp->recognize(path, head, n)))
             return only_provider(ctx, imp, clash, &err);
         if (has_extension(imp, path) && !by_name)
             by_name = imp; /* it will say what is wrong with the file */
@@ -212,5 +213,11 @@ tnk_import(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_mod
     if (tnb_ends_with(path, ".py"))
         return import_module(ctx, path, opt, out);
     const tnk_importer *imp = tnk_find_importer(ctx, path);
-    return imp ? imp->import(imp->self, ctx, path, opt, out) : TNB_NOT_FOUND;
+    if (!imp)
+        return TNB_NOT_FOUND;
+    uint32_t errors = tnb_diags_errors(tn_diags(ctx));
+    tnb_status st =
+        TN_WITHIN(ctx, "importer", imp, "import", imp->import(imp->self, ctx, path, opt, out));
+    return st == TNB_OK ? st
+                        : tn_need_reason(ctx, errors, st, "importer", imp->base.name, "import");
 }

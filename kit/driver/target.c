@@ -255,6 +255,7 @@ complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kin
     if (!may_set_all(ctx, more->conf, name, kind, more->over, (tnb_place){0}) ||
         !(attrs = with_all_locked(ctx, more->conf, name, kind, attrs)))
         return false;
+    uint32_t errors = tnb_diags_errors(tn_diags(ctx));
     attrs = with_given(ctx, kind, attrs, more->over, false);
     attrs = with_given(ctx, kind, attrs, more->usual, true);
     tn_op schema = {.base.size = sizeof schema,
@@ -262,9 +263,11 @@ complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kin
                     .attrs = kind->attrs};
     attrs = tn_op_attrs(ctx, &schema, attrs);
     if (attrs && kind->probe)
-        attrs = kind->probe(ctx, attrs, kind->self);
-    if (!attrs || tn_is_error(attrs))
+        attrs = TN_WITHIN(ctx, "target", kind, "probe", kind->probe(ctx, attrs, kind->self));
+    if (!attrs || tn_is_error(attrs)) {
+        (void)tn_need_reason(ctx, errors, TNB_INVALID, "target", kind->base.name, "probe");
         return false;
+    }
     if (strcmp(ir_kind, kind->base.name) == 0 && kind->kinds && kind->kinds[0])
         ir_kind = kind->kinds[0];
     *out = (tnk_target){.name = tn_str(ctx, name),

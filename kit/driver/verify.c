@@ -100,8 +100,10 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
         return NULL;
     const tn_expr *r = NULL;
     if (tn_random_args_within(child, &f->base, v->seed, o->dims, 0, o->int_max, &args))
-        r = tnk_needs_workers(m) ? tnk_run_workers(child, ev, m, name, args.at, args.n, &opt, NULL)
-                                 : ev->run(ev->self, child, m, name, args.at, args.n, &opt);
+        r = tnk_needs_workers(m)
+                ? tnk_run_workers(child, ev, m, name, args.at, args.n, &opt, NULL)
+                : TN_WITHIN(v->ctx, "evaluator", ev, NULL,
+                            ev->run(ev->self, child, m, name, args.at, args.n, &opt));
     if (opt.spent > v->longest)
         v->longest = opt.spent;
     if (!r || tn_is_error(r)) {
@@ -560,7 +562,8 @@ run_program(tnk_verify *v, const tn_module *m, const char *name, const tn_node *
         return o;
     }
     if (tn_random_args(child, like, v->seed, dims, &args) &&
-        ev->run(ev->self, child, m, name, args.at, args.n, &opt)) {
+        TN_WITHIN(v->ctx, "evaluator", ev, NULL,
+                  ev->run(ev->self, child, m, name, args.at, args.n, &opt))) {
         o.value = tn_ctx_splice(v->ctx, child, tn_tuple_of(child, args));
     } else {
         tnb_diags_first(tn_diags(child), &err);

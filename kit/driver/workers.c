@@ -349,7 +349,8 @@ work(void *user)
     pthread_mutex_unlock(&g->lock);
     opt.packed = packed;
     opt.packed_user = w;
-    w->result = g->ev->run(g->ev->self, w->ctx, g->m, g->func, g->args, g->n_args, &opt);
+    w->result = TN_WITHIN(w->ctx, "evaluator", g->ev, NULL,
+                          g->ev->run(g->ev->self, w->ctx, g->m, g->func, g->args, g->n_args, &opt));
     w->spent = opt.spent;
     w->out_of_budget = opt.out_of_budget;
     pthread_mutex_lock(&g->lock);

@@ -185,7 +185,7 @@ static bool
 own_element(tnk_emitter *e, const tn_node *buffer, const tn_expr *at)
 {
     if (e->d->element)
-        e->d->element(e, buffer, at);
+        (void)TNK_HOOK(e->src, "element", (e->d->element(e, buffer, at), 0));
     return e->d->element != NULL;
 }
 

@@ -385,7 +385,7 @@ value(tnk_emitter *e, const tn_expr *x)
         tnk_emit_mask(e, x, 32);
         return;
     }
-    if (!e->d->expr || !e->d->expr(e, x))
+    if (!e->d->expr || !TNK_HOOK(e->src, "expr", e->d->expr(e, x)))
         tnk_emit_plain_expr(e, x);
 }
 

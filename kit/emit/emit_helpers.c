@@ -36,7 +36,7 @@ named(tnk_emitter *e, const char *what, tnb_dtype d)
 static const char *
 body_of(tnk_emitter *e, tnk_helper helper, tnb_dtype d)
 {
-    return e->d->body ? e->d->body(e, helper, TN_INTRIN_NONE, d) : NULL;
+    return e->d->body ? TNK_HOOK(e->src, "body", e->d->body(e, helper, TN_INTRIN_NONE, d)) : NULL;
 }
 
 /* "X0, X1, ..." with `fmt` taking the lane. */

@@ -306,7 +306,8 @@ own_vector(tnk_emitter *e, tn_intrin_id op, tnb_dtype d)
 static const char *
 machine_vector(tnk_emitter *e, tn_intrin_id op, tnb_dtype d, const char *scalar)
 {
-    const char *own = e->d->body ? e->d->body(e, TNK_HELPER_FUNCTION, op, d) : NULL;
+    const char *own =
+        e->d->body ? TNK_HOOK(e->src, "body", e->d->body(e, TNK_HELPER_FUNCTION, op, d)) : NULL;
     if (!own)
         return NULL;
     const char *v = tnk_c_type(e, d), *f = tn_strf(e->ctx, "tk_%s_%s", c_name(op), v);

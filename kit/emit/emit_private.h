@@ -10,6 +10,7 @@
 struct tnk_source {
     tn_ctx *ctx;
     const tnk_dialect *d;
+    const char *plugin; /* that the dialect came with; NULL: none */
     tnb_buf helpers, kernels, last;
     tnb_strmap have;            /* helpers emitted */
     tnb_strmap imported;        /* functions that imported source names */
@@ -19,6 +20,10 @@ struct tnk_source {
     uint32_t workspaces;        /* of the last kernel */
     bool failed;
 };
+
+/* The value of a call of a hook, which a crash is then told with. */
+#define TNK_HOOK(source, hook, call) \
+    TNB_WITHIN("dialect", (source)->d->base.name, hook, (source)->plugin, call)
 
 /* A text of the dialect's table, none where it has none. */
 static inline const char *

@@ -247,7 +247,9 @@ tnk_help_packed_store_by_byte(tnk_emitter *e, const char *name, uint8_t bits, co
 const char *
 tnk_help_packed_store(tnk_emitter *e, uint8_t bits, uint16_t lanes, const char *space)
 {
-    const char *f = e->d->packed_store ? e->d->packed_store(e, bits, space) : NULL;
+    const char *f = e->d->packed_store
+                        ? TNK_HOOK(e->src, "packed_store", e->d->packed_store(e, bits, space))
+                        : NULL;
     if (!f) {
         tnk_emit_fail(e, 0, "a store of %d bits has no form in %s source", bits, e->d->base.name);
         return "";

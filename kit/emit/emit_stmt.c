@@ -81,7 +81,8 @@ meet_behind(tnk_emitter *e, const tn_stmt *body)
 static void
 bound_loop(tnk_emitter *e, const tn_for_loop *f)
 {
-    const char *tag = e->d->thread ? e->d->thread(e, f->thread_tag) : NULL;
+    const char *tag =
+        e->d->thread ? TNK_HOOK(e->src, "thread", e->d->thread(e, f->thread_tag)) : NULL;
     for (const char *const *t = e->d->threads; t && *t; t += 2)
         if (!tag && !strcmp(t[0], f->thread_tag))
             tag = t[1];
@@ -139,7 +140,7 @@ for_stmt(tnk_emitter *e, const tn_for_loop *f)
     }
     bool parallel = f->for_kind == TN_FOR_PARALLEL && e->d->parallel && !e->in_parallel;
     e->in_parallel |= parallel;
-    if (!parallel || !e->d->parallel(e, f))
+    if (!parallel || !TNK_HOOK(e->src, "parallel", e->d->parallel(e, f)))
         tnk_emit_loop(e, f, NULL, NULL);
     if (parallel)
         e->in_parallel = false;
@@ -249,13 +250,39 @@ import_source(tnk_emitter *e, const tn_attr_stmt *a)
     collect_functions(e, text->value);
 }
 
+static tn_walk_step
+find_store(void *user, const tn_node *n)
+{
+    *(bool *)user |= n->kind == TN_KIND_BUFFER_STORE;
+    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* The hook says that it wrote the statement, and nothing is there: an error where the kernel then lacks a store. */
+static void
+wrote_nothing(tnk_emitter *e, const tn_stmt *s)
+{
+    bool stores = false;
+    tn_walk(s, TN_WALK_ONCE, find_store, NULL, &stores);
+    if (!stores)
+        return;
+    tnk_emit_fail(
+        e, s->loc,
+        "the hook `stmt` of dialect '%s' says that it wrote a statement, but wrote nothing "
+        "(%s)",
+        e->d->base.name, tn_kinds[s->kind].name);
+    tnb_diag_hint(tn_diags(e->ctx), "it returns false where the usual form is to be written");
+}
+
 void
 tnk_emit_stmt(tnk_emitter *e, const tn_stmt *s)
 {
     if (!s || e->failed)
         return;
-    if (!e->d->stmt || !e->d->stmt(e, s))
+    size_t before = e->out->n, helpers = e->src->helpers.n;
+    if (!e->d->stmt || !TNK_HOOK(e->src, "stmt", e->d->stmt(e, s)))
         tnk_emit_plain_stmt(e, s);
+    else if (e->out->n == before && e->src->helpers.n == helpers)
+        wrote_nothing(e, s);
 }
 
 void
@@ -489,7 +516,8 @@ direct_at_offsets(tnk_emitter *e, bool noalias)
 {
     const tnk_kernel *k = e->kernel;
     const char *comma = "";
-    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, e->d->attribute ? e->d->attribute(e) : "",
+    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel,
+                   e->d->attribute ? TNK_HOOK(e->src, "attribute", e->d->attribute(e)) : "",
                    k->name);
     const tnk_param *p;
     for (uint32_t at = 0, i = 0; (p = tnk_next_memory(k, &at)); i++, comma = ", ") {
@@ -530,7 +558,8 @@ direct(tnk_emitter *e, bool noalias)
         direct_at_offsets(e, noalias);
         return;
     }
-    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel, e->d->attribute ? e->d->attribute(e) : "",
+    tnb_buf_printf(e->out, "%s%s\n%s(", e->d->kernel,
+                   e->d->attribute ? TNK_HOOK(e->src, "attribute", e->d->attribute(e)) : "",
                    k->name);
     for (uint32_t i = 0; i < k->n_params; i++) {
         const tnk_param *p = &k->params[i];
@@ -584,12 +613,12 @@ tnk_emit_kernel(tnk_emitter *e)
         m->count = -3;
         m->given = true;
         m->written = p->written;
-        m->type = e->d->param ? e->d->param(e, p) : NULL;
+        m->type = e->d->param ? TNK_HOOK(e->src, "param", e->d->param(e, p)) : NULL;
         tnb_ptrmap_set(&e->memory, b->data, m);
     }
     tnk_temporaries t = {0};
     if (e->d->begin)
-        e->d->begin(e);
+        (void)TNK_HOOK(e->src, "begin", (e->d->begin(e), 0));
     (void)tnk_index_begin(e);
     if (e->failed || !tnk_plan_temporaries(e, &t))
         return;
@@ -604,7 +633,7 @@ tnk_emit_kernel(tnk_emitter *e)
         direct(e, noalias);
     shared_memory(e, &t);
     if (e->d->declare)
-        e->d->declare(e);
+        (void)TNK_HOOK(e->src, "declare", (e->d->declare(e), 0));
     workspaces(e, &t);
     stmt(e, f->body);
     if (table && e->n_checks) {

@@ -129,7 +129,7 @@ vector_type(tnk_emitter *e, tnb_dtype d, bool anywhere)
     s.lanes = 1;
     const char *elem = scalar_type(e, s), *name = tnk_short_name(s);
     if (e->d->structs) {
-        const char *v = name ? e->d->structs->type(e, d) : NULL;
+        const char *v = name ? TNK_HOOK(e->src, "structs->type", e->d->structs->type(e, d)) : NULL;
         if (!v)
             tnk_emit_fail(e, 0, "a vector of %d %s has no form in %s source", d.lanes,
                           tnb_dtype_print(s).s, e->d->base.name);

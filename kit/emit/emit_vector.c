@@ -98,7 +98,7 @@ tnk_make_open(tnk_emitter *e, tnb_dtype d)
 {
     const char *type = tnk_c_type(e, d);
     if (e->d->structs)
-        return tn_strf(e->ctx, "%s(", e->d->structs->make(e, d));
+        return tn_strf(e->ctx, "%s(", TNK_HOOK(e->src, "structs->make", e->d->structs->make(e, d)));
     return tn_strf(e->ctx, e->d->gnu_vectors ? "(%s){" : "(%s)(", type);
 }
 

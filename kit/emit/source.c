@@ -39,6 +39,7 @@ tnk_source_new(tn_ctx *ctx, const tnk_dialect *d)
     tnk_source *s = TNB_NEW(tn_arena(ctx), tnk_source);
     s->ctx = ctx;
     s->d = whole(ctx, d);
+    s->plugin = tn_registry_plugin_of(tn_ctx_registry(ctx), &d->base);
     tnb_strmap_init(&s->have, tn_arena(ctx));
     tnb_strmap_init(&s->used, tn_arena(ctx));
     tnb_strmap_init(&s->imported, tn_arena(ctx));
@@ -257,7 +258,7 @@ void
 tnk_source_header(tnk_source *s, tnb_buf *out)
 {
     if (s->d->header)
-        s->d->header(s, out);
+        (void)TNK_HOOK(s, "header", (s->d->header(s, out), 0));
     tnb_buf_puts(out, tnk_or_none(s->d->prologue));
     tnb_buf_puts(out, "\n");
     if (s->helpers.n)

@@ -657,7 +657,8 @@ warp_of(const tn_pass_ctx *pc, tn_warp *out)
 {
     const tn_target_kind *k =
         pc->target ? tn_find_target(tn_ctx_registry(pc->ctx), pc->target->kind, NULL) : NULL;
-    return k && k->warp && k->warp(pc->target->attrs, out, k->self);
+    return k && k->warp &&
+           TN_WITHIN(pc->ctx, "target", k, "warp", k->warp(pc->target->attrs, out, k->self));
 }
 
 static tn_walk_step

@@ -37,7 +37,8 @@ visit(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     const char *why = NULL;
     (void)m;
     if (tn_func_attr(func, "tirx.is_host_func") || tn_func_attr(func, TNK_FALLBACK_ATTR) ||
-        fb->takes(fb->kind->codegen->self, pc->ctx, pc->target, func, &why))
+        TN_WITHIN(pc->ctx, "target", fb->kind, "takes",
+                  fb->takes(fb->kind->codegen->self, pc->ctx, pc->target, func, &why)))
         return func;
     why = why ? why : "it does not say why";
     if (!fb->allowed) {

@@ -381,9 +381,10 @@ const tnk_pat *
 tnk_pattern_make(tn_ctx *ctx, const tnk_fusion_pattern *e)
 {
     uint32_t errors = tnb_diags_errors(tn_diags(ctx));
-    const tnk_pat *p = e->pattern ? tnk_pat_parse(ctx, e->pattern) : e->build(ctx, e->self);
-    if (!p && tnb_diags_errors(tn_diags(ctx)) == errors)
-        tn_error(ctx, 0, TNB_INVALID, "the pattern '%s' was not built", e->base.name);
+    const tnk_pat *p = e->pattern ? tnk_pat_parse(ctx, e->pattern)
+                                  : TN_WITHIN(ctx, "pattern", e, "build", e->build(ctx, e->self));
+    if (!p)
+        (void)tn_need_reason(ctx, errors, TNB_INVALID, "pattern", e->base.name, "build");
     return p && check_attrs(ctx, p) ? p : NULL;
 }
 

@@ -153,7 +153,8 @@ apply(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node
     for (uint32_t i = 0; i < st->n; i++) {
         const tn_node *f = measured;
         if (!f && tnb_diags_errors(tn_diags(ctx)) == errors)
-            f = st->rules[i]->apply(ctx, given, target, st->rules[i]->self);
+            f = TN_WITHIN(ctx, "rule", st->rules[i], NULL,
+                          st->rules[i]->apply(ctx, given, target, st->rules[i]->self));
         if (tnb_diags_errors(tn_diags(ctx)) != errors || tn_is_error(f)) {
             tnb_diag_note(tn_diags(ctx), "while the rule '%s' scheduled '%s'",
                           st->rules[i]->base.name, name);

@@ -20,7 +20,8 @@ tnk_tensor_intrin_get(tn_ctx *ctx, const tnk_tensor_intrin *intrin, const tn_nod
 {
     *desc = *impl = NULL;
     if (!intrin->text)
-        return intrin->make && intrin->make(ctx, desc, impl, intrin->self);
+        return intrin->make && TN_WITHIN(ctx, "tensor intrinsic", intrin, "make",
+                                         intrin->make(ctx, desc, impl, intrin->self));
     const char *file = tn_strf(ctx, "<intrinsic %s>", intrin->base.name);
     const tn_module *m = tn_read_module(ctx, file, intrin->text, strlen(intrin->text));
     if (!m)

@@ -46,7 +46,8 @@ tnk_trial_run(tn_ctx *ctx, const tnk_rule *rule, const tn_node *prim_func, const
     struct answers s = {.ctx = ctx, .t = t};
     const tnk_chooser c = {.choose = choose, .user = &s};
     const tnk_chooser *before = tnk_rule_set_chooser(ctx, &c);
-    const tn_node *f = rule->apply(ctx, prim_func, target, rule->self);
+    const tn_node *f =
+        TN_WITHIN(ctx, "rule", rule, NULL, rule->apply(ctx, prim_func, target, rule->self));
     tnk_rule_set_chooser(ctx, before);
     t->asked = s.asked.at;
     t->n_asked = s.asked.n;

@@ -104,7 +104,8 @@ is_taken(const dispatch *d, const tn_target *t, const tn_node *func)
     tn_registry *reg = tn_ctx_registry(d->ctx);
     const tn_target_kind *k = t && reg ? tn_find_target(reg, t->kind, NULL) : NULL;
     const tnk_codegen *g = k ? k->codegen : NULL;
-    return !g || !g->takes || g->takes(g->self, d->ctx, t, func, &why);
+    return !g || !g->takes ||
+           TN_WITHIN(d->ctx, "target", k, "takes", g->takes(g->self, d->ctx, t, func, &why));
 }
 
 const tn_expr *

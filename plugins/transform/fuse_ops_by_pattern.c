@@ -251,9 +251,11 @@ try_rule(part *p, const rule *r, const tn_node *var, tnk_match *m)
     if (!collect(p, m, var, c) || !may_take(p, c, var))
         return true;
     const tnk_fusion_pattern *e = r->entry;
-    if (e && e->check && !e->check(p->ctx, m, e->self))
+    if (e && e->check && !TN_WITHIN(p->ctx, "pattern", e, "check", e->check(p->ctx, m, e->self)))
         return true;
-    const tn_node *more = e && e->attrs ? e->attrs(p->ctx, m, e->self) : NULL;
+    const tn_node *more =
+        e && e->attrs ? TN_WITHIN(p->ctx, "pattern", e, "attrs", e->attrs(p->ctx, m, e->self))
+                      : NULL;
     if (tn_is_error(more))
         return false;
     c->attrs = tn_dict_set(p->ctx, more, "Composite", tn_string(p->ctx, r->name));

@@ -130,11 +130,13 @@ apply_rule(legalizer *l, const tn_call *call, const tn_op *op)
     const tn_target *target = l->pc->target;
     const tn_legalizer *own = target_rule(l, op);
     if (own) {
-        const tn_expr *r = own->legalize(l->b, call, target, own->self);
+        const tn_expr *r = TN_WITHIN(l->ctx, "legalizer of", own, NULL,
+                                     own->legalize(l->b, call, target, own->self));
         if (r)
             return r;
     }
-    return op->legalize ? op->legalize(l->b, call) : NULL;
+    return op->legalize ? TN_WITHIN(l->ctx, "operator", op, "legalize", op->legalize(l->b, call))
+                        : NULL;
 }
 
 /* ---- virtual devices ---- */

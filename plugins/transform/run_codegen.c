@@ -101,7 +101,9 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
                   *payload = NULL;
     tnb_diags *diags = tn_diags(r->ctx);
     uint32_t before = tnb_diags_errors(diags), n = tnb_diags_count(diags);
-    tnb_status s = e->compile(e->self, r->ctx, symbol, fn, r->pc->target, options, &payload);
+    tnb_status s =
+        TN_WITHIN(r->ctx, "external code generator", e, NULL,
+                  e->compile(e->self, r->ctx, symbol, fn, r->pc->target, options, &payload));
     const tn_node *attrs = tn_dict_set(r->ctx, fn->attrs, "Codegen", NULL);
     bool fallback =
         tn_option_bool(r->pc, "fallback") || tn_dict_int(r->pc->config, "tenon.fallback", 0) != 0;
@@ -119,24 +121,26 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
         return true;
     }
     if (s != TNB_OK) {
-        if (tnb_diags_errors(diags) == before)
+        if (tnb_diags_errors(diags) == before) {
             tn_error(r->ctx, fn->base.loc, s,
-                     "the codegen '%s' refused the function %s: %s (option fallback=true compiles "
-                     "it here)",
+                     "the code generator '%s' refused the function %s without a reason (%s)",
                      codegen, symbol, tnb_status_name(s));
+            tnb_diag_hint(diags, "the option fallback=true, or [tenon] fallback = true, compiles "
+                                 "it as any other function");
+        }
         return false;
     }
     attrs = tn_dict_set(r->ctx, attrs, "external", tn_string(r->ctx, codegen));
     tn_module_edit_set(r->edit, symbol, TN_NODE(tnk_put_together(r->ctx, fn, attrs)));
     tnb_strmap_set(&r->external, symbol, symbol);
-    if (payload) {
-        const tn_node *mod = tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",
-                                      tn_string(r->ctx, symbol), "payload", payload, NULL),
-                      *constants = constant_arguments(r, symbol, fn->params.n);
-        mod = constants ? tn_dict_set(r->ctx, mod, "constants", constants) : mod;
-        mod = e->feature ? tn_dict_set(r->ctx, mod, "feature", tn_string(r->ctx, e->feature)) : mod;
-        TNB_PUSH(tn_scratch(r->ctx), r->mods, mod);
-    }
+    if (!payload) /* the loader needs no more than the symbol */
+        payload = tn_dictv(r->ctx, NULL);
+    const tn_node *mod = tn_dictv(r->ctx, "codegen", tn_string(r->ctx, codegen), "symbol",
+                                  tn_string(r->ctx, symbol), "payload", payload, NULL),
+                  *constants = constant_arguments(r, symbol, fn->params.n);
+    mod = constants ? tn_dict_set(r->ctx, mod, "constants", constants) : mod;
+    mod = e->feature ? tn_dict_set(r->ctx, mod, "feature", tn_string(r->ctx, e->feature)) : mod;
+    TNB_PUSH(tn_scratch(r->ctx), r->mods, mod);
     return true;
 }
 

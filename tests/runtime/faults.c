@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation, and every call of a device driver, of opening, loading and running an artifact fails
- * once, and from then on:
+ * once, and from then on; the driver gives a reason, or none:
  *
  *     faults FILE.tno...
  *
@@ -22,7 +22,9 @@
 
 /* ---- what fails ---- */
 
-enum { NOTHING, ALLOCATIONS, CALLS };
+enum { NOTHING, ALLOCATIONS, CALLS, SILENT_CALLS };
+static const char *const kinds[] = {"", "allocations", "calls of the driver",
+                                    "calls of the driver without a reason"};
 static __thread bool counting;
 static int what;
 static long seen, fail_from;
@@ -31,7 +33,7 @@ static bool once;
 static bool
 fails(int kind)
 {
-    if (!counting || kind != what)
+    if (!counting || (kind != what && (kind != CALLS || what != SILENT_CALLS)))
         return false;
     seen++;
     return once ? seen == fail_from : fail_from && seen >= fail_from;
@@ -50,7 +52,8 @@ static tnr_driver real, front;
 static tnb_status
 failed(tnb_err *err)
 {
-    return tnb_fail(err, TNB_DEVICE, "the test lets this call fail");
+    return what == SILENT_CALLS ? TNB_DEVICE
+                                : tnb_fail(err, TNB_DEVICE, "the test lets this call fail");
 }
 
 #define FRONT(name, params, ...)                                    \
@@ -199,20 +202,18 @@ sweep(const char *path, const char *device, int kind, bool only_once, const resu
         fail_from = at;
         tnb_status st = run(path, device, &got, &err);
         if (st == TNB_OK && (got.n != want->n || memcmp(got.bytes, want->bytes, got.n) != 0)) {
-            printf("%s: failure %ld of %s: another result\n", path, at,
-                   kind == CALLS ? "a call" : "an allocation");
+            printf("%s: failure %ld of the %s: another result\n", path, at, kinds[kind]);
             return false;
         }
         if (st != TNB_OK && (err.status != st || !err.message[0])) {
-            printf("%s: failure %ld: no message\n", path, at);
+            printf("%s: failure %ld of the %s: no message\n", path, at, kinds[kind]);
             return false;
         }
         failures += st != TNB_OK;
         if (seen < at)
             break; /* it was not reached */
     }
-    printf("%s: %ld %s failed %s, %ld ended it\n", path, at - 1,
-           kind == CALLS ? "calls of the driver" : "allocations",
+    printf("%s: %ld %s failed %s, %ld ended it\n", path, at - 1, kinds[kind],
            only_once ? "once" : "and all that follow", failures);
     return failures > 0;
 }
@@ -235,6 +236,7 @@ main(int argc, char **argv)
             ok &= sweep(path, device, ALLOCATIONS, only_once, &want);
 #endif
             ok &= sweep(path, device, CALLS, only_once, &want);
+            ok &= sweep(path, device, SILENT_CALLS, only_once, &want);
         }
     }
     return ok ? 0 : 1;

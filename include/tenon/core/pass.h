@@ -100,14 +100,6 @@ TNB_EXPORT const tn_node *
 tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, const tn_module *m);
 
 /* ---- running ---- */
-/* What code of a plugin this thread is in, for a program that tells of a crash: safe to ask for in a signal's handler. */
-typedef struct tn_running {
-    const char *pass;   /* NULL: no pass runs */
-    const char *plugin; /* that provides it, or is being loaded; NULL: none */
-} tn_running;
-TNB_EXPORT tn_running
-tn_running_now(void);
-
 /* Execution checking: implemented outside the core (tenon/core/eval.h), set by the driver. */
 typedef struct tn_pass_check {
     void *user;

@@ -9,6 +9,7 @@
 #ifndef TENON_CORE_REGISTRY_H
 #define TENON_CORE_REGISTRY_H
 
+#include "tenon/base/call.h"
 #include "tenon/base/entry.h"
 #include "tenon/core/pass.h"
 
@@ -169,9 +170,18 @@ tn_registry_entry(tn_registry *r, const char *kind, uint32_t i);
 /* The index that the registry was made with; NULL: none. */
 TNB_EXPORT const tnb_plugins *
 tn_registry_plugins(const tn_registry *r);
-/* The name of the plugin that a registered entry came with; NULL: it came with none. */
+/* The name of the plugin that a registered entry came with; NULL: it came with none, or r is NULL. */
 TNB_EXPORT const char *
 tn_registry_plugin_of(const tn_registry *r, const tnb_entry *e);
+/* The value of `call`, a call of a function of an entry of the context's registry (not NULL), which a crash is then told with. */
+#define TN_WITHIN(ctx, kind, entry, function, call) \
+    TNB_WITHIN(kind, (entry)->base.name, function,  \
+               tn_registry_plugin_of(tn_ctx_registry(ctx), &(entry)->base), call)
+/* After such a function failed: where it recorded no error since there were `errors` (tnb_diags_errors), one that says that it gave
+ * no reason, of status `s`. Returns `s`. */
+TNB_EXPORT tnb_status
+tn_need_reason(struct tn_ctx *ctx, uint32_t errors, tnb_status s, const char *kind,
+               const char *name, const char *function);
 /* The nearest registered name, for hints; NULL if none is near. */
 TNB_EXPORT const char *
 tn_nearest_name(tn_registry *r, const char *kind, const char *name);

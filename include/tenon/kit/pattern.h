@@ -173,7 +173,7 @@ typedef struct tnk_external {
     uint32_t flags;
     /* Compiles one function, whose composite functions are nested in it. `payload`: what the
      * runtime needs (a Dict of JSON values, kept in the module's attribute external_mods and in the
-     * artifact), NULL: nothing. After an error is recorded: its status. TNB_UNSUPPORTED, with an
+     * artifact), NULL: nothing but the symbol. After an error is recorded: its status. TNB_UNSUPPORTED, with an
      * error recorded or without: it does not take this function. Where the configuration allows a
      * fallback, the function is compiled like any other and a warning gives the error as reason. */
     tnb_status (*compile)(void *self, tn_ctx *ctx, const char *symbol, const tn_function *func,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # passes: FuseOpsByPattern{patterns=["testext.*"], annotate_codegen=true}, RunCodegen
-# error: the codegen 'testext' refused the function
+# error: the code generator 'testext' refused the function
 # A function that the generator does not support is an error.
 @I.ir_module
 class Before:
