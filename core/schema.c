@@ -220,12 +220,22 @@ tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s)
     return words;
 }
 
+/* Whether somebody else looks at the value. */
+static bool
+is_for_others(const char *allowed)
+{
+    static const char *const words[] = {"axis", "axes", "program", "file"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        is |= strcmp(allowed, words[i]) == 0;
+    return is;
+}
+
 static bool
 check_allowed(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *s,
               const tn_node *v)
 {
-    if (!s->allowed || strcmp(s->allowed, "axis") == 0 || strcmp(s->allowed, "axes") == 0 ||
-        fits(s->allowed, v))
+    if (!s->allowed || is_for_others(s->allowed) || fits(s->allowed, v))
         return true;
     bool each = s->type == TN_ATTR_INTS || s->type == TN_ATTR_FLOATS || s->type == TN_ATTR_STRS;
     tn_error(ctx, 0, TNB_INVALID, "%s: %s '%s' is %s, expected %s%s", owner, what, s->name,

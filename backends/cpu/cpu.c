@@ -40,7 +40,8 @@ static const tn_attr_schema attrs[] = {
      "seconds after which a run of the C compiler is given up; 0: never", "0..1000000"},
     {"mtriple", TN_ATTR_STR, 0, "\"\"",
      "the machine as compilers call it (aarch64-linux-gnu), for --emit; empty: this one"},
-    {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH"},
+    {"cc", TN_ATTR_STR, 0, "\"\"", "C compiler command; empty: $CC, or cc, gcc, clang on PATH",
+     "program"},
     TNK_ATTR_CHECK_INDICES,
     {0},
 };

@@ -19,7 +19,8 @@ static const tn_attr_schema attrs[] = {
     {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known", ">=0"},
     {"nvrtc", TN_ATTR_STR, 0, "\"\"",
      "the file of NVRTC (libnvrtc.so), which compiles kernels; empty: the system's, or that of the "
-     "CUDA Toolkit"},
+     "CUDA Toolkit",
+     "file"},
     {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
     {"keys", TN_ATTR_STRS, 0, "[\"cuda\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},

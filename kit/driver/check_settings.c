@@ -38,12 +38,12 @@ check_list(tn_ctx *ctx, const tnb_conf_value *v)
         if (path && !is_folder(file))
             tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND,
                             "'%s' in 'plugin_path' is no folder that is there", file);
-        else if (db && strcmp(items[i], "none") != 0 && access(file, F_OK) != 0 &&
-                 !is_folder(tnb_path_dir(tn_arena(ctx), file)))
-            tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND,
-                            "'%s' in 'tuning_db': neither the file nor its folder is there", file);
-        else if (strcmp(v->key, "trust_owners") == 0 &&
-                 (!tnb_read_u64(items[i], strlen(items[i]), &number) || number >= UINT32_MAX)) {
+        else if (db && strcmp(items[i], "none") != 0 && access(file, F_OK) != 0) {
+            tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND, "'%s' in 'tuning_db' is not there",
+                            file);
+            tnb_diag_hint(tn_diags(ctx), "tenon tune --tuning-db FILE writes a database");
+        } else if (strcmp(v->key, "trust_owners") == 0 &&
+                   (!tnb_read_u64(items[i], strlen(items[i]), &number) || number >= UINT32_MAX)) {
             tnb_conf_report(v, tn_diags(ctx), TNB_INVALID,
                             "'%s' in 'trust_owners' is no number of a user", items[i]);
             tnb_diag_hint(tn_diags(ctx), "id -u NAME prints a user's number");
@@ -114,9 +114,23 @@ has_reference(const tn_node *options)
     return false;
 }
 
-/* Passes that there are, with options that they have. */
+/* A plugin that [tenon] plugins leaves out and that is needed. */
 static void
-check_items(tn_ctx *ctx, const tn_pass_list *l)
+report_left_out(tn_ctx *ctx, const tnb_conf *conf, const tnb_plugin *p, const char *who,
+                const char *name)
+{
+    const tnb_conf_value *v = tnb_conf_find(conf, "tenon", "", "plugins");
+    if (!p || p->state != TNB_PLUGIN_BLOCKED || !v || v->layer < TNB_CONF_SYSTEM)
+        return;
+    tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND,
+                    "'plugins' leaves out '%s', which %s '%s' needs", p->name, who, name);
+    tnb_diag_hint(tn_diags(ctx), "tenon plugin enable %s%s", p->name,
+                  v->layer == TNB_CONF_SYSTEM ? " --system" : "");
+}
+
+/* Passes that there are, with options that they have. `target`: whose they are; NULL: any. */
+static void
+check_items(tn_ctx *ctx, const tnb_conf *conf, const char *target, const tn_pass_list *l)
 {
     tn_registry *reg = tn_ctx_registry(ctx);
     const tn_module *none = tn_module_new(ctx);
@@ -126,9 +140,13 @@ check_items(tn_ctx *ctx, const tn_pass_list *l)
         const tn_pass *pass = tn_find_pass(reg, item->name, &err);
         uint32_t before = tnb_diags_count(tn_diags(ctx));
         tnb_place place = {.file = item->origin};
-        if (!pass && driver_promised(ctx, "pass", item->name))
-            continue; /* of a plugin that is not used: no fault of the setting */
-        if (!pass) {
+        if (!pass && driver_promised(ctx, "pass", item->name)) {
+            if (target) /* else it is no fault of the setting */
+                report_left_out(ctx, conf,
+                                tnb_plugins_unusable(tn_registry_plugins(reg), "pass", item->name,
+                                                     NULL),
+                                "target", target);
+        } else if (!pass) {
             tnb_report(tn_diags(ctx), TNB_ERROR, err.status, place, "%s", err.message);
             tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
         } else if (!has_reference(item->options)) {
@@ -149,7 +167,57 @@ check_pipeline(tn_ctx *ctx, const tnb_conf *conf, const char *target)
     bool ok = tnk_target_find(ctx, conf, target, &t) && tnk_pipeline_make(ctx, conf, &t, NULL, &p);
     forget_repeated(tn_diags(ctx), before);
     for (int ph = 0; ok && ph < TNK_N_PHASES; ph++)
-        check_items(ctx, &p.phases[ph]);
+        check_items(ctx, conf, target, &p.phases[ph]);
+}
+
+/* Attributes that name a program or a file. */
+static void
+check_files(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_target_kind *kind)
+{
+    for (const tn_attr_schema *a = kind->attrs; a && a->name; a++) {
+        bool program = a->allowed && strcmp(a->allowed, "program") == 0;
+        bool file = a->allowed && strcmp(a->allowed, "file") == 0;
+        const tnb_conf_value *v = tnb_conf_find(conf, "target", section, a->name);
+        if (!v || !*v->value || strchr("\"'", *v->value))
+            continue;
+        const char *word = tn_strn(ctx, v->value, strcspn(v->value, " \t"));
+        /* a library's name without a folder is looked for by the loader */
+        if ((program && !tnb_find_program(tn_arena(ctx), word)) ||
+            (file && strchr(v->value, '/') && access(v->value, R_OK) != 0)) {
+            tnb_conf_report(v, tn_diags(ctx), TNB_NOT_FOUND, "'%s' is '%s': there is no such %s",
+                            v->key, v->value, a->allowed);
+            tnb_diag_hint(tn_diags(ctx), "%s: %s", a->name, a->doc);
+        }
+    }
+}
+
+/* The section of a kind by whose name another kind would be chosen. */
+static void
+check_kind(tn_ctx *ctx, const char *section, const tnb_conf_value *k, const tn_target_kind *kind)
+{
+    const tn_target_kind *own = tn_find_target(tn_ctx_registry(ctx), section, NULL);
+    if (!k || !own || own == kind)
+        return;
+    tnb_conf_report(k, tn_diags(ctx), TNB_INVALID,
+                    "[target %s] has the kind '%s', but '%s' is a kind of its own, which -t would "
+                    "not reach any more",
+                    section, k->value, section);
+    tnb_diag_hint(tn_diags(ctx), "give the section another name");
+}
+
+/* A section of the site, without a kind or of one that nobody provides; those that users set are looked at by
+ * tnk_check_sections, and packages may speak of what is not installed. */
+static void
+check_missing_kind(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tnb_conf_value *k)
+{
+    uint32_t n;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (values[i]->layer > TNB_CONF_SYSTEM)
+            return;
+    if (n && (k ? k : values[0])->layer == TNB_CONF_SYSTEM)
+        driver_unknown_kind(ctx, k, values[0]);
 }
 
 static void
@@ -161,16 +229,13 @@ check_targets(tn_ctx *ctx, const tnb_conf *conf)
     for (uint32_t i = 0; i < n; i++) {
         const tnb_conf_value *k = tnb_conf_find(conf, "target", names[i], "kind");
         const char *kind = k ? k->value : names[i];
-        if (tn_find_target(tn_ctx_registry(ctx), kind, NULL))
+        const tn_target_kind *found = tn_find_target(tn_ctx_registry(ctx), kind, NULL);
+        if (found) {
+            check_kind(ctx, names[i], k, found);
+            check_files(ctx, conf, names[i], found);
             check_pipeline(ctx, conf, names[i]);
-        else if (!driver_promised(ctx, "target", kind) && k &&
-                 k->layer == TNB_CONF_SYSTEM) { /* users': tnk_check_sections */
-            tnb_conf_report(k, tn_diags(ctx), TNB_NOT_FOUND,
-                            "[target %s] cannot be used: no plugin provides the kind '%s'",
-                            names[i], k->value);
-            const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", k->value);
-            if (near)
-                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        } else if (!driver_promised(ctx, "target", kind)) {
+            check_missing_kind(ctx, conf, names[i], k);
         }
     }
     const tnb_provided *kinds =
@@ -200,6 +265,14 @@ check_tags(tn_ctx *ctx, const tnb_conf *conf)
             tnb_conf_report(tags[i], tn_diags(ctx), TNB_NOT_FOUND,
                             "the tag '%s' stands for '%s', which is no target", tags[i]->key,
                             tags[i]->value);
+        } else if (kind && tags[i]->layer >= TNB_CONF_SYSTEM &&
+                   !driver_promised(ctx, "target", kind)) {
+            tnb_conf_report(tags[i], tn_diags(ctx), TNB_NOT_FOUND,
+                            "the tag '%s' has the kind '%s', which no plugin provides",
+                            tags[i]->key, kind);
+            const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", kind);
+            if (near)
+                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
         }
     }
 }
@@ -250,7 +323,7 @@ check_insert(tn_ctx *ctx, const tnb_conf_value *v)
             list.at[i].origin = origin;
             list.at[i].dir = v->line ? tnb_path_dir(tn_arena(ctx), v->file) : NULL;
         }
-        check_items(ctx, &list);
+        check_items(ctx, NULL, NULL, &list);
     }
 }
 
@@ -271,6 +344,54 @@ check_profiles(tn_ctx *ctx, const tnb_conf *conf)
             if (!drop)
                 check_insert(ctx, values[j]);
         }
+    }
+}
+
+/* ---- what says nothing ---- */
+
+static bool
+is_blank(const char *s)
+{
+    return s[strspn(s, " \t\n")] == '\0';
+}
+
+/* Phases without which no target compiles, and inserts of nothing. */
+static void
+check_blanks(tn_ctx *ctx, const tnb_conf *conf, const char *section)
+{
+    uint32_t n, n_values;
+    const char **names = tnb_conf_names(conf, tn_arena(ctx), section, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tnb_conf_value **values =
+            tnb_conf_section_values(conf, tn_arena(ctx), section, names[i], &n_values);
+        for (uint32_t k = 0; k < n_values; k++) {
+            const tnb_conf_value *v = values[k];
+            const char *colon = strchr(v->value, ':');
+            if (strncmp(v->key, "insert.", 7) == 0 && colon && is_blank(colon + 1)) {
+                tnb_conf_report(v, tn_diags(ctx), TNB_INVALID, "'%s' inserts no pass", v->key);
+                tnb_diag_hint(tn_diags(ctx), "an empty value takes an insert of that label away");
+            } else if (is_phase(v->key) && is_blank(v->value) &&
+                       strcmp(v->key, tnk_phase_name(TNK_LIBRARY_DISPATCH)) != 0) {
+                tnb_conf_report(v, tn_diags(ctx), TNB_INVALID,
+                                "'%s' is empty: no model compiles without its passes", v->key);
+                tnb_diag_hint(tn_diags(ctx), "without this line the phase is that of the target; "
+                                             "'drop' leaves out single passes");
+            }
+        }
+    }
+}
+
+/* Plugins that are used and require one that is not. */
+static void
+check_required(tn_ctx *ctx, const tnb_conf *conf)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    for (uint32_t i = 0; p && i < tnb_plugins_count(p); i++) {
+        const tnb_plugin *one = tnb_plugins_get(p, i);
+        for (uint32_t r = 0; one->state <= TNB_PLUGIN_LOADED && r < one->n_requires; r++)
+            for (uint32_t k = 0; k < tnb_plugins_count(p); k++)
+                if (strcmp(tnb_plugins_get(p, k)->name, one->requires_[r]) == 0)
+                    report_left_out(ctx, conf, tnb_plugins_get(p, k), "plugin", one->name);
     }
 }
 
@@ -334,4 +455,7 @@ tnk_check_settings(tn_ctx *ctx, const tnb_conf *conf)
     check_targets(ctx, conf);
     check_tags(ctx, conf);
     check_profiles(ctx, conf);
+    check_blanks(ctx, conf, "pipeline");
+    check_blanks(ctx, conf, "profile");
+    check_required(ctx, conf);
 }

@@ -75,6 +75,9 @@ driver_check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list);
 /* Whether a plugin promises the thing, be it used or not. */
 bool
 driver_promised(tn_ctx *ctx, const char *kind, const char *name);
+/* Warns of a [target NAME] whose kind nobody provides. `k`: the setting of it, NULL if there is none; `any`: another of the section. */
+void
+driver_unknown_kind(tn_ctx *ctx, const struct tnb_conf_value *k, const struct tnb_conf_value *any);
 /* Whether -t NAME would name a target: JSON, a section, a tag or a kind, be its plugin used or not. */
 bool
 driver_is_target(tn_ctx *ctx, const struct tnb_conf *conf, const char *name);

@@ -213,6 +213,28 @@ check_sections(tn_ctx *ctx, const tnb_conf *conf, const char *section, const cha
     }
 }
 
+void
+driver_unknown_kind(tn_ctx *ctx, const tnb_conf_value *k, const tnb_conf_value *any)
+{
+    if (k) {
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(k),
+                   "[target %s] cannot be used: no plugin provides the kind '%s'", k->name,
+                   k->value);
+    } else {
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(any),
+                   "[target %s] cannot be used: it has no kind, and no plugin provides one of that "
+                   "name",
+                   any->name);
+        tnb_diag_hint(tn_diags(ctx), "add kind = cpu or another; tenon list targets shows them");
+        return;
+    }
+    const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", k->value);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "tenon list targets shows the kinds");
+}
+
 /* A target whose kind nobody serves is told of; attributes of one that is served are checked if a user
  * has set some of them, which may load the backend. */
 static void
@@ -229,18 +251,12 @@ check_target(tn_ctx *ctx, const tnb_conf *conf, const char *name)
     const tnb_plugins *p = tn_registry_plugins(reg);
     if (user == n)
         return;
-    if (!p || tnb_plugins_find(p, "target", kind, NULL)) {
+    if (!p || tnb_plugins_find(p, "target", kind, NULL) || tn_find_target(reg, kind, NULL)) {
         if (p)
             (void)driver_check_target(ctx, conf, name);
         return;
     }
-    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(k ? k : values[user]),
-               "[target %s] cannot be used: no plugin provides the kind '%s'", name, kind);
-    const char *near = tn_nearest_name(reg, "target", kind);
-    if (near)
-        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
-    else
-        tnb_diag_hint(tn_diags(ctx), "tenon list targets shows the kinds");
+    driver_unknown_kind(ctx, k, values[user]);
 }
 
 /* Keys of [plugin NAME] that neither every plugin has nor this one's manifest lists. */

@@ -4,7 +4,7 @@ TOOLS_TESTS = \
 	tests/tools/administration.py \
 	tests/tools/broken_inputs.py tests/tools/caches.py tests/tools/calls.py \
 	tests/tools/careless.py \
-	tests/tools/check_plugin.py \
+	tests/tools/check_config.py tests/tools/check_plugin.py \
 	tests/tools/check_tables.py \
 	tests/tools/entries.py \
 	tests/tools/configuration.py \

@@ -46,7 +46,7 @@ typedef struct tn_attr_schema {
      *     a|b|c     one of these texts or integers
      *     >=N N..M  numbers
      *     float|int dtypes of these kinds (bool, int, uint, float)
-     * and for the operator to check: "axis" and "axes", from -rank to rank - 1, no two the same. */
+     * "axis" and "axes", from -rank to rank - 1, are for the operator, "program" and "file" for check-config. */
     const char *allowed;
 } tn_attr_schema;
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tenon check-config finds a wrong value of every key: those of the reference of settings, attributes of targets, options of passes
+and settings of devices, as the generated pages list them. What is right is told of nowhere."""
+import os
+import re
+
+from clitest import check, done, path, tenon, write
+
+
+def found(text, *args, env=None):
+    """{line: message} of check-config with the file."""
+    p = write("wrong.ini", text)
+    r = tenon("check-config", "--config", p, *args, env=env)
+    out = {}
+    for line, message in re.findall(rf"^{re.escape(p)}:(\d+): (.*(?:\n  .*)*)", r.stderr, re.M):
+        out.setdefault(int(line), message)
+    return r, out
+
+
+def alone(what, text, line, *texts, env=None):
+    r, out = found(text, env=env)
+    check(r.returncode == 1 and all(t in out.get(line, "") for t in texts), f"{what}: told of with line {line}: {texts}", r)
+
+
+def fine(what, text, *args, env=None):
+    r, _ = found(text, *args, env=env)
+    check(r.returncode == 0 and "every setting is understood" in r.stderr, what + ": nothing is wrong", r)
+
+
+# ---- the reference of settings ----
+WRONG = {"plugins": "nosuch", "plugin_path": "/nonexistent/p", "prefer.*": "nosuch", "trust_owners": "me", "default_target": "nosuch",
+         "target_order": "nosuch", "cache_dir": "/dev/null", "tuning_db": "/nonexistent/t.jsonl", "log": "loud", "lock": "tenon.nosuch",
+         "kind": "nosuch", "drop": "NoSuchPass", "insert.*": "after NoSuchPass: FuseOps", "digest": "123",
+         **{p: "NoSuchPass" for p in ("library_dispatch", "legalize", "finalize", "lower")}}
+NAMES = {"target": "mine", "pipeline": "cpu", "pass": "FuseOps", "profile": "mine", "device": "cpu", "plugin": "ops"}
+section, rows = None, []
+for line in tenon("show", "settings").stdout.splitlines():
+    head = re.match(r"## \[(\w+)", line)
+    section = head[1] if head else section
+    row = re.match(r"\| `([^`]+)` \| (\w+)", line)
+    if row:
+        value = WRONG.get(row[1], "neither" if row[2] in ("integer", "boolean") else None)
+        check(value is not None, f"a wrong value for [{section}] {row[1]} is known to this test")
+        rows.append((section, row[1].replace("*", "x"), value))
+check(len(rows) > 25, "the reference of settings lists the keys")
+for s, k, v in rows:
+    name = f"{s} {NAMES[s]}" if s in NAMES else s
+    alone(f"[{name}] {k} = {v}", f"[{name}]\n{k} = {v}\n", 2)
+
+# ---- attributes of targets, options of passes ----
+BAD = {"integer": "many", "float": "many", "boolean": "maybe", "integers": "many", "floats": "many", "dtype": "float33"}
+
+
+def listed(page):
+    """(what, key, a wrong value) of each row of a page whose type or allowed values leave something out."""
+    head = None
+    for line in tenon("show", page).stdout.splitlines():
+        head = line[3:] if line.startswith("## ") else head
+        row = re.match(r"\| `(\w+)` \| ([\w ]+?) \| [^|]* \| ([^|]*) \|", line)
+        if row and (row[2] in BAD or row[3].strip()):
+            yield head, row[1], BAD.get(row[2], "/nonexistent/x")
+
+
+def each(what, cases):
+    """(section's text, wrong line): every one is told of with its line."""
+    for i in range(0, len(cases), 25):
+        text, lines = "", {}
+        for before, wrong in cases[i:i + 25]:
+            text += before
+            lines[text.count("\n") + 1] = before.split("\n")[0] + " " + wrong
+            text += wrong + "\n"
+        r, out = found(text)
+        missed = [c for line, c in lines.items() if line not in out]
+        check(r.returncode == 1 and not missed, f"{what}: {len(lines)} wrong values are told of, but for {missed}", r)
+
+
+attributes = [(f"[target t{i}]\nkind = {k}\n", f"{a} = {v}") for i, (k, a, v) in enumerate(listed("targets"))]
+check(len(attributes) > 40, f"{len(attributes)} attributes of targets leave something out")
+each("attributes of targets", attributes)
+options, before = [], None
+for p, o, v in listed("passes"):
+    options.append(("" if p == before else f"[pass {p}]\n", f"{o} = {v}"))
+    before = p
+check(len(options) > 15, f"{len(options)} options of passes leave something out")
+each("options of passes", options)
+
+# ---- what a key's own type does not tell ----
+alone("a compiler that is not there", "[target cpu]\ncc = nosuchcc -O1\n", 2, "'cc' is 'nosuchcc -O1'", "no such program", "hint:")
+alone("a compiler's file that is not there", "[target mine]\nkind = llvm\ncc = /nonexistent/cc\n", 3, "no such program")
+alone("a library's file that is not there", "[target mine]\nkind = cuda\nnvrtc = /nonexistent/libnvrtc.so\n", 3, "no such file")
+alone("a database that is not there, in a folder that is", f"[tenon]\ntuning_db = {path('none.jsonl')}\n", 2, "is not there", "tenon tune")
+alone("a target without a kind", "[target mine]\nmcpu = native\n", 2, "[target mine]", "kind = ")
+alone("a kind's section of another backend", "[target cpu]\nkind = opencl\n", 2, "[target cpu]", "'opencl'", "hint:")
+alone("a tag of a kind that is not there", '[tags]\na/b = {"kind": "nosuch"}\n', 2, "nosuch")
+alone("a tag without a kind", '[tags]\na/b = {"mcpu": "native"}\n', 2, "kind")
+for phase in ("legalize", "finalize", "lower"):
+    alone(f"an empty {phase}", f"[pipeline cpu]\n{phase} =\n", 2, f"'{phase}' is empty", "hint:")
+alone("an insert of nothing", "[pipeline cpu]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
+alone("an insert of nothing in a profile", "[profile mine]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
+for value, needs in (("cpu", "transform"), ("*, -transform", "transform"), ("*, -ops", "ops"), ("ops, transform, cpu", "tir")):
+    alone(f"plugins = {value}", f"[tenon]\nplugins = {value}\n", 2, f"leaves out '{needs}'", "tenon plugin enable")
+fine("lists that leave out what nothing else needs", "[tenon]\nplugins = *, -onnx, -null, -opencl, -interp\n")
+fine("other names of a kind, no passes of a library, and an insert that is removed", "[target cpu]\nkind = llvm\n[pipeline cpu]\nlibrary_dispatch =\n"
+     "insert.x =\ndrop =\n[tags]\na/b = cpu\n[target mine]\nkind = opencl\n")
+done()
