@@ -78,6 +78,16 @@ sim_push_address(sim_decoder *d, sim_insn *i, const ptx_operand *o);
 void
 sim_decode_form(sim_decoder *d);
 
+/* Instructions whose form is decoded beside their handlers; false: not known. */
+bool
+sim_decode_mma(sim_decoder *d);
+bool
+sim_decode_matrix_copy(sim_decoder *d);
+bool
+sim_decode_async(sim_decoder *d);
+bool
+sim_decode_mbarrier(sim_decoder *d);
+
 /* Handlers of forms.c's instructions */
 void
 sim_op_load(sim_warp *w, const sim_insn *i, uint32_t mask);

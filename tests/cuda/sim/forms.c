@@ -408,8 +408,8 @@ barrier(sim_decoder *d)
 static void
 fill_forms(sim_machine *m)
 {
-    static const sim_form *const tables[] = {sim_integer_forms, sim_bit_forms, sim_float_forms,
-                                             sim_half_forms, sim_warp_forms};
+    static const sim_form *const tables[] = {sim_integer_forms, sim_bit_forms,  sim_carry_forms,
+                                             sim_float_forms,   sim_half_forms, sim_warp_forms};
     if (m->forms.n)
         return;
     tnb_strmap_init(&m->forms, m->arena);
@@ -481,6 +481,19 @@ form(sim_decoder *d)
     sim_append(d, i);
 }
 
+/* Instructions that are decoded beside their handlers. */
+static void
+elsewhere(sim_decoder *d)
+{
+    const char *name = d->ptx->part[0];
+    bool known = is(name, "mma")        ? sim_decode_mma(d)
+                 : is(name, "cp")       ? sim_decode_async(d)
+                 : is(name, "mbarrier") ? sim_decode_mbarrier(d)
+                                        : sim_decode_matrix_copy(d);
+    if (!known)
+        unknown(d);
+}
+
 void
 sim_decode_form(sim_decoder *d)
 {
@@ -499,7 +512,13 @@ sim_decode_form(sim_decoder *d)
                    {"setp", compare},
                    {"set", compare},
                    {"barrier", barrier},
-                   {"bar", barrier}};
+                   {"bar", barrier},
+                   {"mma", elsewhere},
+                   {"cp", elsewhere},
+                   {"mbarrier", elsewhere},
+                   {"ldmatrix", elsewhere},
+                   {"stmatrix", elsewhere},
+                   {"movmatrix", elsewhere}};
     const char *name = d->ptx->part[0];
     if (one_of(name, "membar fence prefetch prefetchu discard griddepcontrol setmaxnreg "))
         return;

@@ -75,6 +75,8 @@ free_block(sim_block *b)
 {
     if (!b)
         return;
+    for (uint32_t n = 0; b->warps && n < b->n_warps; n++)
+        free(b->warps[n].copies.at);
     free(b->warps);
     free(b->registers);
     free(b->shared);
@@ -130,7 +132,8 @@ start_block(sim_block *b, const sim_kernel *k, const uint32_t id[3])
         sim_warp *w = &b->warps[n];
         uint32_t left = b->n_threads - n * SIM_LANES;
         w->exited = left >= SIM_LANES ? 0 : UINT32_MAX << left;
-        w->n_groups = 0;
+        w->n_groups = w->copies.n = 0;
+        memset(w->copies.groups, 0, sizeof w->copies.groups);
         sim_add_group(w, ~w->exited, 0);
         for (uint32_t s = 0; s < SIM_CLOCK; s++)
             for (uint32_t l = 0; l < SIM_LANES && k->special[s] != SIM_NONE; l++)

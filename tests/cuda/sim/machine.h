@@ -94,7 +94,7 @@ typedef struct sim_form {
     uint8_t flow;
 } sim_form;
 extern const sim_form sim_integer_forms[], sim_bit_forms[], sim_float_forms[], sim_warp_forms[],
-    sim_half_forms[];
+    sim_half_forms[], sim_carry_forms[];
 
 typedef enum sim_type {
     SIM_B8,
@@ -228,6 +228,13 @@ typedef struct sim_group {
     uint32_t members; /* SIM_AT_MEETING */
 } sim_group;
 
+/* Asynchronous copies of a warp that are not complete, in order (ops_async.c). */
+typedef struct sim_copies {
+    void *at;
+    uint32_t n, cap;
+    uint32_t groups[SIM_LANES]; /* that each lane has committed */
+} sim_copies;
+
 struct sim_warp {
     uint8_t *base[2]; /* registers, pool */
     sim_block *block;
@@ -240,8 +247,10 @@ struct sim_warp {
     /* of a meeting: what each lane brings, and who is there */
     uint64_t brought[SIM_LANES];
     uint32_t present;
-    bool is_split;    /* lanes come from several instructions: bring, then take */
-    uint8_t phase;    /* 1: bring, 2: take, 3: both */
+    bool is_split;  /* lanes come from several instructions: bring, then take */
+    uint8_t phase;  /* 1: bring, 2: take, 3: both */
+    uint32_t carry; /* a bit a lane */
+    sim_copies copies;
     sim_memory *last; /* where the last access was */
 };
 
@@ -287,6 +296,12 @@ sim_fault(sim_warp *w, const sim_insn *i, uint32_t lane, sim_fault_kind kind, co
     TNB_PRINTF(5, 6);
 uint64_t
 sim_random(sim_machine *m);
+/* Completes the asynchronous copies of lanes that end. */
+void
+sim_complete_copies(sim_warp *w, uint32_t lanes);
+/* Makes bytes of shared memory uninitialized. */
+void
+sim_forget_shared(sim_block *b, uint64_t at, uint32_t bytes);
 void
 sim_add_group(sim_warp *w, uint32_t mask, uint32_t pc);
 /* Executes at most so many instructions of a warp. */

@@ -233,6 +233,13 @@ sim_know(uint8_t *known, size_t at, size_t bytes)
         known[at / 8] |= (uint8_t)(1 << at % 8);
 }
 
+void
+sim_forget_shared(sim_block *b, uint64_t at, uint32_t bytes)
+{
+    for (uint64_t k = at; k < at + bytes; k++)
+        b->shared_known[k / 8] &= (uint8_t) ~(1 << k % 8);
+}
+
 bool
 sim_is_known(const uint8_t *known, size_t at, size_t bytes)
 {

@@ -3,90 +3,9 @@
  * comes, and with several seeds, in which warps part and take turns at random. */
 #include "config.h"
 
-#include "backends/cuda/nvrtc.h"
-#include "sim.h"
+#include "t_device.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-static cuda_nvrtc *nvrtc;
-static tnb_arena *arena;
-
-typedef struct device {
-    sim_machine *m;
-    sim_module *module;
-} device;
-
-/* The PTX of a text, which is compiled once. */
-static const char *
-ptx_of(const char *text)
-{
-    static tnb_ptrmap made;
-    tnb_err err = {0};
-    cuda_object o = {0};
-    if (!made.arena)
-        tnb_ptrmap_init(&made, arena);
-    if (!tnb_ptrmap_has(&made, text)) {
-        if (cuda_nvrtc_compile(nvrtc, "sm_80", "test", text, &o, &err) != TNB_OK)
-            fail_msg("%s", err.message);
-        tnb_ptrmap_set(&made, text, tnb_strdup(arena, o.ptx));
-        cuda_object_free(&o);
-    }
-    return tnb_ptrmap_get(&made, text);
-}
-
-static device
-device_with(const char *text, uint64_t seed)
-{
-    device d = {.m = sim_new(&(sim_options){.seed = seed, .idle = 1 << 22})};
-    tnb_err err = {0};
-    if (sim_load(d.m, ptx_of(text), &d.module, &err) != TNB_OK)
-        fail_msg("%s\n%s", err.message, ptx_of(text));
-    return d;
-}
-
-static uint64_t
-upload(device *d, const void *data, size_t bytes)
-{
-    tnb_err err = {0};
-    uint64_t a = sim_alloc(d->m, bytes);
-    assert_true(a != 0);
-    if (data && sim_write(d->m, a, data, bytes, &err) != TNB_OK)
-        fail_msg("%s", err.message);
-    return a;
-}
-
-static void
-download(device *d, uint64_t a, void *data, size_t bytes)
-{
-    tnb_err err = {0};
-    if (sim_read(d->m, data, a, bytes, &err) != TNB_OK)
-        fail_msg("%s", err.message);
-}
-
-/* Parameters are 8 bytes each. */
-static tnb_status
-launch(device *d, const char *name, sim_launch_size size, const uint64_t *params, tnb_err *err)
-{
-    sim_kernel *k = sim_find_kernel(d->module, name);
-    assert_non_null(k);
-    return sim_launch(d->m, k, &size, params, err);
-}
-
-static void
-run(device *d, const char *name, sim_launch_size size, const uint64_t *params)
-{
-    tnb_err err = {0};
-    if (launch(d, name, size, params, &err) != TNB_OK)
-        fail_msg("%s", err.message);
-}
-
-#define SIZE(blocks, threads) ((sim_launch_size){{blocks, 1, 1}, {threads, 1, 1}, 0})
 
 enum { N_SEEDS = 4 };
 
@@ -114,7 +33,7 @@ arithmetic_is_that_of_c(void **state)
     double f[N];
     long long n[N];
     for (uint64_t seed = 0; seed < 2; seed++) {
-        device d = device_with(arithmetic, seed);
+        device d = device_with(arithmetic, seed, false);
         for (int i = 0; i < N; i++) {
             a[i] = (float)(i * 7919 % 1999 - 999) / 8;
             b[i] = i * 104729 % 3001 - 1500;
@@ -173,7 +92,7 @@ shared_memory_and_barriers(void **state)
     for (int i = 0; i < K * N; i++)
         b[i] = (float)(i * 17 % 67) - 33;
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
-        device d = device_with(product, seed);
+        device d = device_with(product, seed, false);
         uint64_t p[] = {upload(&d, a, sizeof a), upload(&d, b, sizeof b),
                         upload(&d, NULL, sizeof c)};
         run(&d, "gemm", (sim_launch_size){{3, 2, 1}, {256, 1, 1}, 0}, p);
@@ -217,7 +136,7 @@ lanes_exchange_values(void **state)
     (void)state;
     int out[224];
     for (uint64_t seed = 0; seed < 2 * N_SEEDS; seed++) {
-        device d = device_with(lanes, seed);
+        device d = device_with(lanes, seed, false);
         uint64_t p[] = {upload(&d, NULL, sizeof out)};
         run(&d, "exchange", SIZE(1, 32), p);
         download(&d, p[0], out, sizeof out);
@@ -283,7 +202,7 @@ threads_are_independent(void **state)
     for (int i = 0; i < N; i++)
         v[i] = i * 37 % 211;
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
-        device d = device_with(waiting, seed);
+        device d = device_with(waiting, seed, false);
         int zeros[8] = {0};
         uint64_t p[] = {upload(&d, zeros, 4)};
         run(&d, "locked", SIZE(3, 40), p);
@@ -371,7 +290,7 @@ faults_are_located(void **state)
         {"trap", SIM_ILLEGAL, "a trap", "thread (3, 0, 0) of block (1, 0, 0)"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        device d = device_with(faults, 0);
+        device d = device_with(faults, 0, false);
         tnb_err err = {0};
         int zeros[32] = {0};
         bool unset = strncmp(cases[c].kernel, "unset", 5) == 0;
@@ -388,7 +307,7 @@ static void
 memory_is_not_used_after_it_is_freed(void **state)
 {
     (void)state;
-    device d = device_with(faults, 0);
+    device d = device_with(faults, 0, false);
     tnb_err err = {0};
     uint64_t p[] = {upload(&d, NULL, 64)}, host[4] = {0};
     assert_int_equal(sim_release(d.m, p[0], &err), TNB_OK);
@@ -414,7 +333,7 @@ static void
 launches_have_limits(void **state)
 {
     (void)state;
-    device d = device_with(faults, 0);
+    device d = device_with(faults, 0, false);
     tnb_err err = {0};
     uint64_t p[] = {0};
     assert_int_equal(launch(&d, "null", SIZE(1, 2000), p, &err), TNB_INVALID);
@@ -438,14 +357,5 @@ main(void)
         cmocka_unit_test(memory_is_not_used_after_it_is_freed),
         cmocka_unit_test(launches_have_limits),
     };
-    tnb_err err = {0};
-    arena = tnb_arena_new();
-    if (cuda_nvrtc_open(arena, "", &nvrtc, &err) != TNB_OK) {
-        printf("skipped: %s\n", err.message);
-        return 77;
-    }
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    cuda_nvrtc_close(nvrtc);
-    tnb_arena_free(arena);
-    return failed;
+    return run_on_device("run", tests, sizeof tests / sizeof *tests);
 }

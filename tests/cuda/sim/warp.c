@@ -259,6 +259,7 @@ static void
 leave(sim_warp *w, sim_group *g, uint32_t active)
 {
     sim_block *b = w->block;
+    sim_complete_copies(w, active);
     w->exited |= active;
     b->n_live -= (uint32_t)__builtin_popcount(active);
     g->mask &= ~active;
