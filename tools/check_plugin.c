@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "tenon/base/file.h"
-#include "tenon/kit/lower.h"
 
 static const tnt_option options[] = {{"timeout", 0, TNT_VALUE, "SECONDS",
                                       "time limit of the child process (default 30)"},
@@ -122,62 +121,22 @@ catch_everything(int64_t seconds)
     alarm((unsigned)seconds);
 }
 
-/* The devices that a driver has are the machine's matter: none is no fault of the plugin. */
+/* What the configuration says about the plugin's targets and devices; the session was opened without loading anything. */
 static bool
-ask_devices(tnr_runtime *rt, const tnb_plugin *p)
+check_settings(tnt_session *s)
 {
-    for (uint32_t i = 0; i < p->n_provides; i++) {
-        tnb_err err = {0};
-        int n = 0;
-        if (strncmp(p->provides[i], "device:", 7) != 0)
-            continue;
-        tell('P', "its driver counted devices");
-        const tnr_driver *d = tnr_find_driver(rt, p->provides[i] + 7, &err);
-        if (!d) {
-            tell_error(&err);
-            return false;
-        }
-        if (!d->count || !d->open || !d->alloc || !d->copy || !d->describe) {
-            tell('E', "the driver '%s' lacks required functions\t%s", d->base.name,
-                 "see tnr_driver in tenon/rt/device.h, and the device half of the backend null");
-            return false;
-        }
-        if (d->count(d->self, &n, &err) != TNB_OK || n <= 0)
-            tell('O', "driver %s; no device: %s", d->base.name,
-                 *err.message ? err.message : "none found");
-        else
-            tell('O', "driver %s, %d device%s", d->base.name, n, n == 1 ? "" : "s");
+    tnb_err err = {0};
+    tnb_buf all = {0};
+    tnk_check_sections(s->ctx, s->conf);
+    bool ok = !tnb_diags_errors(tn_diags(s->ctx));
+    tnb_diags_print(tn_diags(s->ctx), &all);
+    if (!ok) {
+        (void)tnb_diags_first(tn_diags(s->ctx), &err);
+        tell_error(&err);
+    } else if (all.n) {
+        tell('W', "%.*s", (int)(all.n - 1), all.s);
     }
-    return true;
-}
-
-/* Attributes of its targets that the shared passes would not see, as their names or types are not those that they look for. */
-static bool
-check_capabilities(tnt_session *s, const tnb_plugin *p)
-{
-    bool ok = true;
-    for (uint32_t i = 0; i < p->n_provides; i++) {
-        const tn_target_kind *kind = strncmp(p->provides[i], "target:", 7)
-                                         ? NULL
-                                         : tn_find_target(s->registry, p->provides[i] + 7, NULL);
-        for (const tn_attr_schema *a = kind ? kind->attrs : NULL; a && a->name; a++) {
-            const tn_attr_schema *like = tnk_capability_like(a->name);
-            if (!like || (!strcmp(like->name, a->name) && like->type == a->type))
-                continue;
-            if (strcmp(like->name, a->name)) {
-                tell('W',
-                     "target '%s' has an attribute '%s', which no shared pass looks at; did "
-                     "you mean '%s' (%s)?",
-                     kind->base.name, a->name, like->name, like->doc);
-                continue;
-            }
-            tell('E',
-                 "target '%s': the attribute '%s' has another type than the passes that look "
-                 "at it expect\tsee tnk_capabilities in tenon/kit/lower.h",
-                 kind->base.name, a->name);
-            ok = false;
-        }
-    }
+    tnb_buf_free(&all);
     return ok;
 }
 
@@ -193,23 +152,24 @@ try_it(tnt_session *s, const tnt_args *a, const tnb_plugin *p)
     }
     tell('O', "loads: %s %s, %s, built for ABI %u.%u", head->name, head->version, head->licence,
          head->abi_major, head->abi_minor);
+    bool runtime = p->kind == TNB_PLUGIN_RUNTIME;
     tell('P', "its tables were read and its init ran");
-    tnr_runtime *rt = p->kind == TNB_PLUGIN_RUNTIME ? tnt_runtime(s, a) : NULL;
-    tnb_status st = p->kind == TNB_PLUGIN_COMPILER ? tn_registry_load(s->registry, p, &err)
-                    : rt                           ? tnr_load_plugin(rt, p, &err)
-                                                   : TNB_NO_MEMORY;
+    if (!tnt_check_spans(head, runtime, tell))
+        return false;
+    tnr_runtime *rt = runtime ? tnt_runtime(s, a) : NULL;
+    tnb_status st = !runtime ? tn_registry_load(s->registry, p, &err)
+                    : rt     ? tnr_load_plugin(rt, p, &err)
+                             : TNB_NO_MEMORY;
     if (st != TNB_OK) {
         tell_error(&err);
         return false;
     }
     tell('O', "init and tables: all entries of the manifest are provided (%u)", p->n_provides);
-    tell('P', "its patterns, texts and names were tried");
-    if (p->kind == TNB_PLUGIN_COMPILER &&
-        !tnt_check_tables(s, (const tn_plugin_desc *)(const void *)head, &err)) {
-        tell_error(&err);
-        return false;
-    }
-    return rt ? ask_devices(rt, p) : check_capabilities(s, p);
+    tell('P', "what its tables say was tried");
+    bool ok = rt ? tnt_check_drivers(s, rt, (const tnr_plugin_desc *)(const void *)head, tell)
+                 : tnt_check_tables(s, (const tn_plugin_desc *)(const void *)head, tell);
+    tell('P', "the settings about it were read");
+    return check_settings(s) && ok;
 }
 
 /* ---- in the parent ---- */
@@ -559,13 +519,14 @@ const tnt_command tnt_command_check_plugin = {
         "First checks, without running code of the module: the manifest beside it, owner "
         "and permissions, the ABI versions of module and manifest, the libraries it needs, "
         "and name clashes with other plugins. Then a child process loads the module, runs "
-        "its init, compares its tables with the manifest, reads its patterns and other texts, "
-        "and counts its devices; a crash or "
+        "its init, compares its tables with the manifest, tries what they say (numbers, patterns, "
+        "pass lists, attributes), and counts and opens its devices; a crash or "
         "a hang is reported with the signal and the place in the module. Exit status 0: the "
         "plugin may be installed.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .loads_nothing = true,
     .examples =
         (const char *const[]){"tenon check-plugin acme/build/acme.so --config acme/acme.ini",
                               "before installing it, with the settings of its INI file",

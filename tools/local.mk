@@ -3,6 +3,7 @@ bin_PROGRAMS += tools/tenon
 tools_tenon_SOURCES = \
 	tools/auto_target.c \
 	tools/bench.c \
+	tools/check_driver.c \
 	tools/check_plugin.c \
 	tools/check_config.c \
 	tools/check_tables.c \

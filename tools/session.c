@@ -258,7 +258,7 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     if (faults) {
         tnk_check_settings(out->ctx, out->conf);
         check_devices(out, a);
-    } else {
+    } else if (!a->command->loads_nothing) {
         tnk_check_sections(out->ctx, out->conf);
     }
     n += tnb_diags_errors(tn_diags(out->ctx));

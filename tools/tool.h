@@ -12,6 +12,7 @@
 #include "tenon/base/plugin.h"
 #include "tenon/core/registry.h"
 #include "tenon/kit/driver.h"
+#include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
 
 enum { TNT_OK = 0, TNT_FAILED = 1, TNT_USAGE = 2 };
@@ -58,6 +59,7 @@ typedef struct tnt_command {
     const char *const *examples;    /* command, what it does, ..., NULL */
     int min_operands, max_operands; /* max -1: no limit */
     bool bare;                      /* works without a session: `s` is NULL */
+    bool loads_nothing;             /* its session is opened without loading any plugin */
     int (*run)(tnt_session *s, const tnt_args *a);
 } tnt_command;
 
@@ -170,10 +172,36 @@ tnt_show_ops(tnt_session *s);
 int
 tnt_list_ops_json(tnt_session *s);
 
-/* ---- check_tables.c ---- */
-/* Whether what a loaded plugin's tables say can be used: its patterns, texts and the names in them. */
+/* ---- check_tables.c, check_driver.c: for tenon check-plugin, in its child process ---- */
+/* Who hears what a plugin's tables have wrong: 'E' an error, its hint behind a TAB; 'W' a warning; 'O' what is right; 'P' what comes
+ * next, should the process end. */
+typedef void (*tnt_tell)(char what, const char *fmt, ...) TNB_PRINTF(2, 3);
+/* One member of an entry that is wrong: "the pass 'X': .keeps is 9: HINT". */
+typedef struct tnt_finder {
+    tnt_tell tell;
+    const char *kind, *name; /* of the entry at hand */
+    uint32_t found;
+} tnt_finder;
+void
+tnt_found(tnt_finder *f, const char *field, const char *hint, const char *fmt, ...)
+    TNB_PRINTF(4, 5);
+/* A number that is one of [lo, hi]; flags that are among the known ones; texts that are set, each of a list up to NULL (which may be
+ * NULL itself). */
+void
+tnt_in_range(tnt_finder *f, const char *field, int64_t v, int64_t lo, int64_t hi);
+void
+tnt_known_flags(tnt_finder *f, const char *field, uint64_t v, uint64_t known);
+void
+tnt_no_empty_text(tnt_finder *f, const char *field, const char *const *list);
+/* That the tables are there and of a believable size; to be asked before they are read. */
 bool
-tnt_check_tables(tnt_session *s, const tn_plugin_desc *d, tnb_err *err);
+tnt_check_spans(const tnb_plugin_head *head, bool runtime, tnt_tell tell);
+/* Whether what a loaded plugin's tables say can be used: numbers, patterns, texts and the names in them, pass lists. */
+bool
+tnt_check_tables(tnt_session *s, const tn_plugin_desc *d, tnt_tell tell);
+/* The same of a runtime plugin; its devices are counted and opened. */
+bool
+tnt_check_drivers(tnt_session *s, tnr_runtime *rt, const tnr_plugin_desc *d, tnt_tell tell);
 
 /* ---- list_legalizers.c ---- */
 /* Where tensor programs for an operator come from on a target: whose they are, and whose those hide. */

@@ -113,7 +113,7 @@ r = tried(build("misspelt", "-DMISSPELT", provides=two))
 check(r.returncode == 0 and "warning  target 'candidate' has an attribute 'suports_pointers'" in r.stdout and "did you mean 'supports_pointers'" in
       r.stdout, "a misspelt capability of a device is named", r)
 check("tensor_cores" not in r.stdout and "'supports_int64'" not in r.stdout, "what is not like one, and what is one, is not", r)
-bad("a capability of another type", build("othertype", "-DMISSPELT", "-DOTHER_TYPE", provides=two), "'supports_int64' has another type")
+bad("a capability of another type", build("othertype", "-DMISSPELT", "-DOTHER_TYPE", provides=two), "'supports_int64', which has another type")
 
 # a plugin that is gone
 module = write("module.py", "@R.function\ndef main(x: R.Tensor((2, 3), dtype=\"float32\")):\n    y = R.nn.relu(x)\n    return y\n")

@@ -4,7 +4,7 @@ TOOLS_TESTS = \
 	tests/tools/administration.py \
 	tests/tools/broken_inputs.py tests/tools/caches.py tests/tools/calls.py \
 	tests/tools/careless.py \
-	tests/tools/check_config.py tests/tools/check_plugin.py \
+	tests/tools/check_config.py tests/tools/check_fields.py tests/tools/check_plugin.py \
 	tests/tools/check_tables.py \
 	tests/tools/entries.py \
 	tests/tools/configuration.py \
@@ -19,7 +19,7 @@ TOOLS_TESTS = \
 	tests/tools/usage.py tests/tools/variants.py tests/tools/text.py \
 	tests/tools/vendors.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
-EXTRA_DIST += tests/tools/candidate.c tests/tools/candidate_tables.c tests/tools/careless.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
+EXTRA_DIST += tests/tools/candidate.c tests/tools/candidate_fields.c tests/tools/candidate_tables.c tests/tools/careless.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
 
 # The sanitizers have an allocator of their own.
 EXTRA_DIST += tests/tools/no_memory.py tests/tools/memory_limits.py tests/tools/growth.py
