@@ -26,8 +26,10 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/runtime.c \
 	runtime/session.c \
 	runtime/tensor.c \
+	runtime/quantize.c \
 	runtime/transform.c \
 	runtime/transform.h \
+	runtime/transform_kinds.h \
 	runtime/value.c \
 	runtime/version.c \
 	runtime/vm.c

@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights in another layout than that of their checkpoint. */
-#include "transform.h"
+#include "transform_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_FIELDS = 16 };
-
-/* A part of a block: `bytes` of it from `start` on, in granules. */
-typedef struct field {
-    uint64_t start, bytes, granule;
-} field;
-
-struct transform {
-    uint64_t rows, unit, row_bytes; /* of the result */
-    uint64_t source_row;            /* bytes */
-    void (*make)(struct transform *t, const char *source, uint64_t first, uint64_t n, char *out);
-    /* interleave_rows */
-    uint64_t block, n_fields;
-    field fields[MAX_FIELDS];
-};
-
-static tnb_status
-bad(tnb_err *err, const char *what)
+tnb_status
+transform_bad(tnb_err *err, const char *what)
 {
     return tnb_fail(err, TNB_FORMAT, "metadata: params: a transform %s", what);
 }
 
-static bool
-get_positive(const json_t *v, uint64_t *out)
+bool
+transform_count(const json_t *v, uint64_t *out)
 {
     if (!json_is_integer(v) || json_integer_value(v) <= 0)
         return false;
@@ -49,7 +33,7 @@ gather(const char *from, uint64_t stride, uint64_t rows, uint64_t size, char *to
 
 /* The same field of a block of each row of a panel. */
 static char *
-interleave_field(const transform *t, const field *f, const char *from, char *to)
+interleave_field(const transform *t, const transform_field *f, const char *from, char *to)
 {
     const uint64_t stride = t->source_row, rows = t->unit;
     for (uint64_t g = 0; g < f->bytes; g += f->granule) {
@@ -92,23 +76,23 @@ read_interleave(transform *t, const json_t *o, tnb_err *err)
     t->make = interleave;
     t->source_row = t->row_bytes;
     t->n_fields = json_array_size(fields);
-    if (!get_positive(json_object_get(o, "rows"), &t->unit) ||
-        !get_positive(json_object_get(o, "block"), &t->block) || !t->n_fields ||
-        t->n_fields > MAX_FIELDS)
-        return bad(err, "of rows without rows, block and fields");
+    if (!transform_count(json_object_get(o, "rows"), &t->unit) ||
+        !transform_count(json_object_get(o, "block"), &t->block) || !t->n_fields ||
+        t->n_fields > TRANSFORM_FIELDS)
+        return transform_bad(err, "of rows without rows, block and fields");
     if (t->rows % t->unit || t->row_bytes % t->block)
-        return bad(err, "whose panels or blocks do not divide the weight");
+        return transform_bad(err, "whose panels or blocks do not divide the weight");
     for (uint64_t i = 0; i < t->n_fields; i++) {
         const json_t *f = json_array_get(fields, i);
-        field *g = &t->fields[i];
+        transform_field *g = &t->fields[i];
         g->start = at;
-        if (!get_positive(json_array_get(f, 0), &g->bytes) ||
-            !get_positive(json_array_get(f, 1), &g->granule) || g->bytes % g->granule ||
+        if (!transform_count(json_array_get(f, 0), &g->bytes) ||
+            !transform_count(json_array_get(f, 1), &g->granule) || g->bytes % g->granule ||
             g->bytes > t->block - at)
-            return bad(err, "with a field that is none");
+            return transform_bad(err, "with a field that is none");
         at += g->bytes;
     }
-    return at == t->block ? TNB_OK : bad(err, "whose fields are not the block");
+    return at == t->block ? TNB_OK : transform_bad(err, "whose fields are not the block");
 }
 
 /* ---- all kinds ---- */
@@ -116,7 +100,9 @@ read_interleave(transform *t, const json_t *o, tnb_err *err)
 static const struct {
     const char *name;
     tnb_status (*read)(transform *t, const json_t *o, tnb_err *err);
-} kinds[] = {{"interleave_rows", read_interleave}};
+} kinds[] = {{"interleave_rows", read_interleave},
+             {"quantize", transform_read_quantize},
+             {"convert", transform_read_convert}};
 
 tnb_status
 transform_read(const json_t *o, const transform_result *result, tnb_arena *arena, transform **out,
@@ -128,13 +114,16 @@ transform_read(const json_t *o, const transform_result *result, tnb_arena *arena
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of weights");
     t->rows = result->ndim > 1 ? (uint64_t)result->shape[0] : 1;
     t->unit = 1;
+    t->dtype = result->dtype;
     t->row_bytes = t->rows ? result->bytes / t->rows : 0;
     if (!t->row_bytes)
-        return bad(err, "of a weight without elements");
+        return transform_bad(err, "of a weight without elements");
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (!kind || strcmp(kinds[i].name, kind) != 0)
             continue;
         TNB_TRY(kinds[i].read(t, o, err));
+        if (t->source_row > UINT64_MAX / t->rows)
+            return transform_bad(err, "of a source without end");
         *source_bytes = t->rows * t->source_row;
         *out = t;
         return TNB_OK;

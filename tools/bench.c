@@ -44,6 +44,7 @@ static const tnt_option options[] = {
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
     TNT_MCPU("default: native"),
     TNT_PASS_CONFIG,
+    TNT_QUANTIZE,
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},

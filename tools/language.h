@@ -19,7 +19,7 @@
          "where an artifact's weights are (default: where they were when it was compiled)"}, \
         {"threads", 0, TNT_VALUE, "N",                                                       \
          "number of threads (default: all processors of the process)"},                      \
-        TNT_MCPU("default: native"),                                                         \
+        TNT_QUANTIZE, TNT_MCPU("default: native"),                                           \
         {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},           \
     {                                                                                        \
         "no-cache", 0, TNT_FLAG, NULL,                                                       \

@@ -518,6 +518,7 @@ bool
 tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
 {
     memset(o, 0, sizeof *o);
+    o->quantize = tnt_value(a, "quantize", NULL);
     uint32_t n;
     const char **dims = tnt_values(a, "dim", &n);
     for (uint32_t i = 0; dims && i < n; i++) {
@@ -616,7 +617,7 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
     static const char *const compiling[] = {"dim",           "bind",    "profile",   "verify",
                                             "verify-budget", "dump-ir", "dump-only", "reproducer",
                                             "trace",         "jobs",    "no-cache",  "debug",
-                                            "pass-config",   "mcpu",    "tuning-db"};
+                                            "pass-config",   "mcpu",    "tuning-db", "quantize"};
     for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
         if (tnt_has(a, compiling[i])) {
             tnt_usage(a->command,

@@ -41,6 +41,12 @@ typedef struct tnt_option {
     }
 
 /* The option of commands that compile; tnt_compile_options reads it. */
+#define TNT_QUANTIZE                                                                       \
+    {                                                                                      \
+        "quantize", 0, TNT_VALUE, "NAME",                                                  \
+            "quantize a checkpoint's weights: q4f16_1, q4f32_1, q8f16, or q0f16 or q0f32 " \
+            "(floats)"                                                                     \
+    }
 #define TNT_MCPU(otherwise)                                                               \
     {                                                                                     \
         "mcpu", 0, TNT_VALUE, "CPU",                                                      \

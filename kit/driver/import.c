@@ -204,17 +204,44 @@ import_module(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_
     return TNB_OK;
 }
 
+/* Whether models of this importer (NULL: as text) can be quantized so. */
+static bool
+can_quantize(tn_ctx *ctx, const char *path, const tnk_importer *imp, const char *name)
+{
+    const char *const *known = imp ? imp->quantizations : NULL, *list = "";
+    uint32_t n = 0;
+    for (; known && known[n]; n++) {
+        if (strcmp(known[n], name) == 0)
+            return true;
+        list = tn_strf(ctx, "%s%s%s", list, n ? ", " : "", known[n]);
+    }
+    tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
+               n ? "weights cannot be quantized as '%.64s'"
+                 : "weights of models in this format are not quantized (--quantize %.64s)",
+               name);
+    const char *near = n ? tnb_nearest(name, known, n) : NULL;
+    if (n)
+        tnb_diag_hint(tn_diags(ctx), "%s%s%sthere are %s", near ? "did you mean '" : "",
+                      near ? near : "", near ? "'? " : "", list);
+    else
+        tnb_diag_hint(tn_diags(ctx), "checkpoints of language models are");
+    return false;
+}
+
 tnb_status
 tnk_import(tn_ctx *ctx, const char *path, const tnk_import_options *opt, tnk_model *out)
 {
     static const tnk_import_options none;
     memset(out, 0, sizeof *out);
     opt = opt ? opt : &none;
-    if (tnb_ends_with(path, ".py"))
-        return import_module(ctx, path, opt, out);
-    const tnk_importer *imp = tnk_find_importer(ctx, path);
-    if (!imp)
+    const bool text = tnb_ends_with(path, ".py");
+    const tnk_importer *imp = text ? NULL : tnk_find_importer(ctx, path);
+    if (!text && !imp)
         return TNB_NOT_FOUND;
+    if (opt->quantize && !can_quantize(ctx, path, imp, opt->quantize))
+        return TNB_UNSUPPORTED;
+    if (text)
+        return import_module(ctx, path, opt, out);
     uint32_t errors = tnb_diags_errors(tn_diags(ctx));
     tnb_status st =
         TN_WITHIN(ctx, "importer", imp, "import", imp->import(imp->self, ctx, path, opt, out));

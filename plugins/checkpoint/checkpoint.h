@@ -13,6 +13,15 @@
 
 enum { CHECKPOINT_DIMS = 4, CHECKPOINT_LAYERS = 1 << 16, CHECKPOINT_EXTENT = 1 << 28 };
 
+/* What a parameter is of its tensor. */
+typedef enum checkpoint_part {
+    CHECKPOINT_WHOLE,
+    CHECKPOINT_NUMBERS, /* quantized */
+    CHECKPOINT_SCALES
+} checkpoint_part;
+
+typedef struct checkpoint_quantization checkpoint_quantization;
+
 /* What a tensor's type in the file is. */
 typedef struct checkpoint_tensor {
     const char *name; /* GGUF's */
@@ -24,7 +33,10 @@ typedef struct checkpoint_tensor {
     bool turned;                    /* [in, out], where others are [out, in] */
     uint32_t file;                  /* index among the model's files */
     uint64_t offset, bytes;
-    int64_t param; /* its place among the parameters; -1: none */
+    int64_t param;  /* its place among the parameters; -1: none */
+    tnb_dtype from; /* where --quantize changes the dtype: what the file has; else void */
+    checkpoint_part part;
+    struct checkpoint_tensor *scales; /* those of numbers */
 } checkpoint_tensor;
 
 typedef struct checkpoint_file {
@@ -89,7 +101,8 @@ typedef struct checkpoint_model {
     tnb_strmap by_name;
     /* made by weights.c */
     TNB_VEC(checkpoint_tensor *) params;
-    const tn_type *packed; /* the type of packed_params */
+    const tn_type *packed;                       /* the type of packed_params */
+    const checkpoint_quantization *quantization; /* of matrices; NULL: they stay as they are */
 } checkpoint_model;
 
 /* Records an error at the checkpoint; tensor (may be NULL) is named as the place. Returns false. */
@@ -145,6 +158,29 @@ checkpoint_dequantize(checkpoint_function *f, const tn_expr *rows, uint32_t type
 const tn_expr *
 checkpoint_block_product(checkpoint_function *f, const tn_expr *x, const tn_expr *rows,
                          uint32_t type, int64_t columns);
+
+/* The names of --quantize, ending in NULL, and what they are; NULL: no such one. */
+extern const char *const checkpoint_quantizations[];
+const checkpoint_quantization *
+checkpoint_find_quantization(const char *name);
+/* Makes a matrix, the last of the parameters, one of quantized numbers and of their scales, which follow it, or of other floats.
+ * False after an error. */
+bool
+checkpoint_quantize(checkpoint_model *m, checkpoint_tensor *t);
+/* The type of a parameter that is numbers or scales. */
+const tn_type *
+checkpoint_quantized_type(checkpoint_model *m, const checkpoint_tensor *t);
+/* What the runtime makes of the tensor when it opens the model; NULL: nothing. */
+const tn_node *
+checkpoint_transform(checkpoint_model *m, const checkpoint_tensor *t);
+/* Rows of a quantized matrix as float32 [n, columns]. */
+const tn_expr *
+checkpoint_quantized_values(checkpoint_function *f, const checkpoint_tensor *t,
+                            const tn_expr *words, const tn_expr *scales);
+/* x, float32 [batch, length, columns], times the turned quantized matrix; NULL: its last groups are short. */
+const tn_expr *
+checkpoint_quantized_product(checkpoint_function *f, const checkpoint_tensor *t, const tn_expr *x,
+                             const tn_expr *words, const tn_expr *scales);
 
 /* Tokens to embeddings, [n] to [n, hidden]. */
 const tn_expr *

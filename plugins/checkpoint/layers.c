@@ -85,6 +85,20 @@ has(checkpoint_function *f, int64_t layer, const char *name)
     return checkpoint_find(f->m, layer, name, "weight") != NULL;
 }
 
+/* x times the turned matrix: in one program where there is one row a sequence, else behind one that makes floats of it. */
+static const tn_expr *
+quantized_product(checkpoint_function *f, const tn_expr *x, const checkpoint_tensor *t)
+{
+    const tn_expr *words = weight(f, t), *scales = weight(f, t->scales), *y = NULL;
+    if (tn_is_int_const(f->length, 1))
+        y = checkpoint_quantized_product(f, t, x, words, scales);
+    if (y)
+        return y;
+    const tn_expr *w = checkpoint_quantized_values(f, t, words, scales);
+    w = emit(f, tn_call_opv(f->ctx, "permute_dims", NULL, w, NULL), "turned");
+    return emit(f, tn_call_opv(f->ctx, "matmul", NULL, x, w, NULL), "matmul");
+}
+
 /* x times the turned weight, and its bias. */
 static const tn_expr *
 linear(checkpoint_function *f, const tn_expr *x, int64_t layer, const char *name)
@@ -92,7 +106,9 @@ linear(checkpoint_function *f, const tn_expr *x, int64_t layer, const char *name
     const checkpoint_tensor *t = checkpoint_find(f->m, layer, name, "weight");
     const tn_expr *w = weight(f, t), *bias = vector(f, layer, name, "bias"), *y;
     const bool blocks = !t->dtype.bits;
-    if (blocks && tn_is_int_const(f->length, 1)) {
+    if (t->scales) {
+        y = quantized_product(f, x, t);
+    } else if (blocks && tn_is_int_const(f->length, 1)) {
         y = checkpoint_block_product(f, x, w, t->blocks, t->shape[1]);
     } else {
         w = blocks ? checkpoint_dequantize(f, w, t->blocks, t->shape[1]) : to_float(f, w);
@@ -261,6 +277,11 @@ rows_of(checkpoint_function *f, const char *name, const tn_expr *at)
     const tn_node *attrs = tn_dictv(f->ctx, "axis", tn_i64(f->ctx, 0), NULL);
     const tn_expr *rows =
         emit(f, tn_call_opv(f->ctx, "take", attrs, weight(f, t), at, NULL), "rows");
+    if (t->scales) {
+        const tn_expr *scales =
+            emit(f, tn_call_opv(f->ctx, "take", attrs, weight(f, t->scales), at, NULL), "scales");
+        return checkpoint_quantized_values(f, t, rows, scales);
+    }
     return t->dtype.bits ? to_float(f, rows)
                          : checkpoint_dequantize(f, rows, t->blocks, t->shape[1]);
 }

@@ -51,6 +51,7 @@ takes_options(checkpoint_model *m, const tnk_import_options *opt)
 tnb_status
 checkpoint_finish(checkpoint_model *m, const tnk_import_options *opt, tnk_model *out)
 {
+    m->quantization = checkpoint_find_quantization(opt ? opt->quantize : NULL);
     if (!takes_options(m, opt) || !checkpoint_check_numbers(m) || !checkpoint_collect(m))
         return TNB_INVALID;
     out->module = checkpoint_build(m);
@@ -76,6 +77,7 @@ static const tnk_importer gguf = {
     .extensions = gguf_extensions,
     .recognize = recognize_gguf,
     .import = checkpoint_import_gguf,
+    .quantizations = checkpoint_quantizations,
 };
 
 static const char *const huggingface_extensions[] = {".safetensors", NULL};
@@ -102,6 +104,7 @@ static const tnk_importer huggingface = {
     .extensions = huggingface_extensions,
     .recognize = recognize_huggingface,
     .import = checkpoint_import_huggingface,
+    .quantizations = checkpoint_quantizations,
 };
 
 static const char *const llama2c_extensions[] = {".bin", NULL};
@@ -112,6 +115,7 @@ static const tnk_importer llama2c = {
     .extensions = llama2c_extensions,
     .recognize = checkpoint_is_llama2c,
     .import = checkpoint_import_llama2c,
+    .quantizations = checkpoint_quantizations,
 };
 static const tnk_importer *const importers[] = {&gguf, &huggingface, &llama2c};
 

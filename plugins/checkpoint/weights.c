@@ -161,7 +161,7 @@ take(checkpoint_model *m, checkpoint_tensor *t, int32_t ndim, int64_t rows, int6
                                tnb_dtype_print(t->dtype).s);
     t->param = m->params.n;
     TNB_PUSH(tn_arena(m->ctx), m->params, t);
-    return true;
+    return ndim < 2 || !m->quantization || checkpoint_quantize(m, t);
 }
 
 static bool
@@ -211,6 +211,8 @@ param_type(checkpoint_model *m, const checkpoint_tensor *t)
 {
     int64_t shape[CHECKPOINT_DIMS];
     const tn_node *dims[CHECKPOINT_DIMS];
+    if (t->part != CHECKPOINT_WHOLE)
+        return checkpoint_quantized_type(m, t);
     memcpy(shape, t->shape, sizeof shape);
     if (!t->dtype.bits) {
         tnb_gguf_type type = tnb_gguf_type_of(t->blocks);
@@ -259,12 +261,19 @@ describe_param(checkpoint_model *m, const checkpoint_tensor *t)
 {
     tn_list dims = {0};
     const tn_type *type = param_type(m, t);
+    const tn_node *transform = checkpoint_transform(m, t);
+    int64_t bytes = (int64_t)t->bytes, extent;
     tn_type_dims(type, &dims);
-    return tn_dictv(m->ctx, "name", tn_string(m->ctx, t->name), "dtype",
-                    tn_string(m->ctx, tnb_dtype_print(tn_type_dtype(type)).s), "shape",
-                    tn_array_of(m->ctx, dims), "file", tn_i64(m->ctx, t->file), "offset",
-                    tn_i64(m->ctx, (int64_t)t->offset), "bytes", tn_i64(m->ctx, (int64_t)t->bytes),
-                    NULL);
+    if (transform)
+        bytes = tn_type_dtype(type).bits / 8;
+    for (uint32_t i = 0; transform && i < dims.n && tn_int_value(dims.at[i], &extent); i++)
+        bytes *= extent;
+    const tn_node *d =
+        tn_dictv(m->ctx, "name", tn_string(m->ctx, t->name), "dtype",
+                 tn_string(m->ctx, tnb_dtype_print(tn_type_dtype(type)).s), "shape",
+                 tn_array_of(m->ctx, dims), "file", tn_i64(m->ctx, t->file), "offset",
+                 tn_i64(m->ctx, (int64_t)t->offset), "bytes", tn_i64(m->ctx, bytes), NULL);
+    return transform ? tn_dict_set(m->ctx, d, "transform", transform) : d;
 }
 
 static const tn_node *

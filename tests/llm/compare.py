@@ -18,12 +18,12 @@ def run(file, way, ids, vocab):
     return r, np.fromfile(out, np.float32).reshape(len(ids), vocab) if r.returncode == 0 else None
 
 
-def compare(name, source, ids, want, ways=WAYS, mutations=()):
-    """`mutations`: what else a wrong importer would compute, as (what, logits); it has to differ by more than the tolerance."""
+def compare(name, source, ids, want, ways=WAYS, mutations=(), options=()):
+    """`options`: of `tenon compile`. `mutations`: what else a wrong importer would compute, as (what, logits); it has to differ by more than the tolerance."""
     if ONLY not in name:
         return
     file = path("model.tno")
-    r = tenon("compile", source, "-t", TARGET, "-o", file)
+    r = tenon("compile", source, "-t", TARGET, "-o", file, *options)
     check(r.returncode == 0, f"{name}: compiles", r)
     if r.returncode:
         return

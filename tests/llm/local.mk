@@ -34,7 +34,7 @@ check_PROGRAMS += tests/llm/logits
 tests_llm_logits_SOURCES = tests/llm/logits.c
 tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
-TESTS += tests/llm/checkpoints.py tests/llm/kept_logits.py
+TESTS += tests/llm/checkpoints.py tests/llm/kept_logits.py tests/llm/quantized.py
 LONG_TESTS += tests/llm/families.py
 EXTRA_DIST += \
 	tests/llm/checkpoints.py \
@@ -43,6 +43,7 @@ EXTRA_DIST += \
 	tests/llm/families.py \
 	tests/llm/kept_logits.json \
 	tests/llm/kept_logits.py \
+	tests/llm/quantized.py \
 	tests/llm/small_model.py
 
 # Damaged and harmful ones.

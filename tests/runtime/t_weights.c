@@ -306,6 +306,10 @@ wrong_metadata_are_refused(void **state)
     TRANSFORMED("\"kind\": \"interleave_rows\", \"rows\": " rows ", \"block\": " block ", " \
                 "\"fields\": [" fields "]")
 
+#define QUANTIZED(part, bits, scales)                                             \
+    TRANSFORMED("\"kind\": \"quantize\", \"part\": \"" part "\", \"bits\": " bits \
+                ", \"columns\": 12, \"from\": \"float32\", \"scales\": \"" scales "\"")
+
 static const char *
 write_numbers(const char *name)
 {
@@ -355,6 +359,14 @@ wrong_transforms_are_refused(void **state)
         INTERLEAVED("2", "6", "[2], [4]"),
         INTERLEAVED("2", "6", "1, 2"),
         TRANSFORMED("\"kind\": 5"),
+        TRANSFORMED("\"kind\": \"convert\", \"from\": \"float32\""),
+        TRANSFORMED("\"kind\": \"convert\", \"from\": \"int8\""),
+        TRANSFORMED("\"kind\": \"quantize\", \"part\": \"numbers\""),
+        QUANTIZED("numbers", "3", "float16"),
+        QUANTIZED("numbers", "4", "bfloat16"),
+        QUANTIZED("numbers", "4", "float16"),
+        QUANTIZED("scales", "4", "float16"),
+        QUANTIZED("other", "4", "float16"),
     };
     char path[4400];
     float out[3];

@@ -17,7 +17,11 @@
  *              A weight may have a "transform": dtype, shape and bytes are then those of what the runtime makes of the file's bytes
  *              from "offset" on, once:
  *              {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]}: panels of R rows of blocks of B
- *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row.
+ *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row;
+ *              {"kind": "quantize", "part": "numbers" or "scales", "bits": B, "columns": K, "from": DTYPE, "scales": DTYPE, "turned":
+ *              BOOL}: rows of K floats, or columns where they are turned, as words with numbers of 4 or 8 bits, or as the scales of
+ *              groups of 32 (runtime/quantize.c);
+ *              {"kind": "convert", "from": DTYPE}: floats of another type.
  *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
  *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
  *   fallback   per variant, optional: the code of kernels for the device that runs what the variant's own does not take.

@@ -15,6 +15,8 @@ typedef struct tnk_import_options {
                             ints; NULL: none */
     const tn_node
         *inputs; /* Dict: input name (or "#index") -> Constant, bound at compile time; NULL: none */
+    const char
+        *quantize; /* how weights are quantized, one of the importer's quantizations; NULL: not */
 } tnk_import_options;
 
 /* What an importer makes. The module's function `main` takes the run-time inputs first, in the
@@ -41,6 +43,7 @@ typedef struct tnk_importer {
     /* Of a file that cannot be imported: its inputs and outputs as it declares them, a line each ("  input  NAME  TYPE"), for
      * people. NULL: nothing is known before importing. */
     tnb_status (*declared)(void *self, tn_ctx *ctx, const char *path, tnb_buf *out);
+    const char *const *quantizations; /* NULL-terminated; NULL: weights stay as they are */
 } tnk_importer;
 
 /* Finds the importer by content and extension; NULL after recording an error. */

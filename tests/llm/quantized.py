@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--quantize: a model whose weights Tenon quantizes computes what the reference computes with the weights that MLC-LLM's formula gives,
+and the parameter file has its numbers. What is no checkpoint of floats is refused."""
+import json
+import os
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import DIGITS, check, done, path, refused, tenon, write  # noqa: E402
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy here")
+    sys.exit(77)
+from compare import ONLY, TARGET, WAYS, compare  # noqa: E402
+from small_model import Model  # noqa: E402
+
+IDS = [int(x) for x in np.random.RandomState(7).randint(0, 40, 21)]
+FORMATS = {"q4f16_1": (4, np.float16), "q4f32_1": (4, np.float32), "q8f16": (8, np.float16), "q0f16": (0, np.float16), "q0f32": (0, np.float32)}
+
+
+def quantize(w, bits, floats):
+    """Numbers and scales of groups of 32 along the last axis; the numbers of what is filled up stand for zero."""
+    most = 2 ** (bits - 1) - 1
+    rows, columns = w.shape
+    groups = np.zeros((rows, -(-columns // 32) * 32), np.float32)
+    groups[:, :columns] = w
+    groups = groups.reshape(rows, -1, 32)
+    scales = (np.abs(groups).max(2) / np.float32(most)).astype(floats)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        q = np.rint(groups / scales[..., None].astype(np.float32)) + most
+    return np.clip(np.nan_to_num(q, nan=most), 0, 2 * most).reshape(rows, -1).astype(np.uint32), scales
+
+
+def dequantize(w, name):
+    bits, floats = FORMATS[name]
+    if not bits:
+        return w.astype(floats).astype(np.float32)
+    q, scales = quantize(w, bits, floats)
+    values = (q.astype(np.float32) - (2 ** (bits - 1) - 1)) * np.repeat(scales.astype(np.float32), 32, axis=1)
+    return values[:, :w.shape[1]]
+
+
+def with_format(m, name):
+    """The reference's weights as the format has them; GPT-2's matrices are kept as [out, in] here, too."""
+    m.w = {n: dequantize(v, name) if v.ndim == 2 else v for n, v in m.w.items()}
+    return m
+
+
+def test(what, name, write_model, ways=("once", "steps"), **options):
+    if ONLY not in f"{what}, {name}":
+        return
+    m = Model(**options)
+    source = write_model(m)
+    exact = m.logits(IDS)
+    m = with_format(m, name)
+    compare(f"{what}, {name}", source, IDS, m.logits(IDS), ways, options=("--quantize", name),
+            mutations=[("weights as they were", exact)] if FORMATS[name][0] else ())
+
+
+def folder(m, **how):
+    m.huggingface(path("folder"), **how)
+    return path("folder")
+
+
+def gguf(m):
+    return write("model.gguf", m.gguf())
+
+
+WIDE = dict(hidden=64, inner=96, heads=4, kv=2, dim=16, seed=3)
+test("llama, folder", "q4f16_1", folder, **WIDE)
+test("llama of bfloat16, gguf", "q4f32_1", lambda m: write("model.gguf", m.gguf(types={"": "BF16"})), **WIDE)
+test("phi3, joined matrices", "q8f16", folder, arch="phi3", joined=True, **WIDE)
+test("gpt2, turned matrices and short groups", "q4f16_1", folder, arch="gpt2", kv=4, tied=True, hidden=48, heads=4, inner=80, seed=5)
+test("llama of bfloat16", "q0f16", lambda m: folder(m, dtype="BF16"), ways=("once",), **WIDE)
+if os.environ.get("TENON_LONG"):
+    for name in FORMATS:
+        test("llama of bfloat16", name, lambda m: folder(m, dtype="BF16"), ways=WAYS, **WIDE)
+        test("llama, tied", name, folder, ways=WAYS, tied=True, **WIDE)
+        test("gemma2", name, folder, arch="gemma2", tied=True, layers=3, window=6, period=2, score_cap=4.0, logit_cap=8.0, **WIDE)
+        test("qwen2", name, folder, arch="qwen2", bias=True, **WIDE)
+
+# ---- the parameter file ----
+m = Model(**WIDE)
+source, name = folder(m), "blk.0.ffn_down.weight"
+r = tenon("compile", source, "-t", TARGET, "-o", path("model.tno"), "--quantize", "q4f16_1")
+write("folder/tokenizer.json", json.dumps({"model": {"type": "BPE", "vocab": {chr(97 + i): i for i in range(40)}, "merges": []}}))
+cache = path("cache")
+r = tenon("bench", path("model.tno"), "--prompt", "4", "--generate", "2", "--runs", "1", "--set", f"tenon.cache_dir={cache}")
+files = [os.path.join(d, f) for d, _, fs in os.walk(cache) for f in fs if f.endswith(".safetensors")]
+check(r.returncode == 0 and len(files) == 1, "one parameter file is made", r)
+if files:
+    with open(files[0], "rb") as f:
+        data = f.read()
+    n = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + n])
+
+    def tensor(name, dtype):
+        a, b = header[name]["data_offsets"]
+        return np.frombuffer(data[8 + n + a:8 + n + b], dtype).reshape(header[name]["shape"])
+    q, scales = quantize(m.w[name], 4, np.float16)
+    words = (q.reshape(q.shape[0], -1, 8) << np.arange(0, 32, 4, dtype=np.uint32)).sum(2, dtype=np.uint32)
+    check(np.array_equal(tensor(name, np.uint32), words), "its words hold eight numbers, the first one lowest")
+    check(np.array_equal(tensor(name + ".scales", np.float16), scales), "its scales are float16, one of 32 numbers")
+
+# ---- what is refused ----
+refused("an unknown name", tenon("compile", source, "--quantize", "q4f16", "-o", path("bad.tno")), "'q4f16'", "did you mean 'q4f16_1'")
+refused("a graph", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "--quantize", "q4f16_1", "-o", path("bad.tno")), "not quantized")
+m = Model(hidden=256, inner=256, heads=4, kv=2, dim=16, seed=30)
+refused("blocks", tenon("compile", write("model.gguf", m.gguf(types={"attn_output": "F32", "": "Q8_0"})), "--quantize", "q4f16_1", "-o", path("bad.tno")),
+        "quantized as Q8_0 already", "leave --quantize out")
+refused("an artifact", tenon("generate", path("model.tno"), "--prompt", "a", "--quantize", "q4f16_1"), "affects compilation", status=(2,))
+done()
