@@ -4,7 +4,7 @@
  * It knows nothing of how barriers are decided on (hazard.c), only what was recorded: accesses as the launches and copies name
  * them, barriers, submits, waits of streams and of the host. Every command of a stream has a number. A stream knows, for each
  * stream, up to which of its commands all is over and visible: of its own by its barriers, of others by waits, of all by what the
- * host has seen, because a submit makes visible what is available (hazard.c). An access is in order when the stream knows that each
+ * host has seen (which itself sees what was written before a barrier for it), because a submit makes visible what is available (hazard.c). An access is in order when the stream knows that each
  * earlier one that conflicts is over.
  */
 #include "device.h"
@@ -31,6 +31,7 @@ struct submitted {
     uint64_t value;
     struct knowledge k;      /* of who sees the value */
     struct knowledge queued; /* of what comes behind it in its queue, by its barriers */
+    struct knowledge shown;  /* to the host, by barriers for it */
 };
 
 struct gpu_generic_check {
@@ -40,7 +41,8 @@ struct gpu_generic_check {
     uint64_t command[STREAMS];
     struct knowledge knows[STREAMS];
     struct knowledge later[STREAMS]; /* what the next barrier adds */
-    struct knowledge host;
+    struct knowledge shown[STREAMS]; /* by barriers for the host */
+    struct knowledge host, visible;  /* what it has seen to be over; the writes that it sees */
 };
 
 struct gpu_generic_check *
@@ -71,6 +73,14 @@ learn(struct knowledge *k, const struct knowledge *more)
             k->of[i] = more->of[i];
 }
 
+/* Whether the host may read or write where the access was. */
+static bool
+host_sees(const struct gpu_generic_check *c, const struct done *e)
+{
+    return e->command <= c->host.of[e->stream] &&
+           (!e->a.written || e->command <= c->visible.of[e->stream]);
+}
+
 static const struct done *
 conflicting(const struct gpu_generic_check *c, unsigned stream, const struct gpu_generic_access *a)
 {
@@ -79,8 +89,9 @@ conflicting(const struct gpu_generic_check *c, unsigned stream, const struct gpu
         if (e->a.block != a->block || e->a.begin >= a->end || a->begin >= e->a.end ||
             !(e->a.written || a->written))
             continue;
-        if (e->command > c->host.of[e->stream] &&
-            (stream == GPU_GENERIC_HOST || e->command > c->knows[stream].of[e->stream]))
+        if (stream == GPU_GENERIC_HOST
+                ? !host_sees(c, e)
+                : e->command > c->host.of[e->stream] && e->command > c->knows[stream].of[e->stream])
             return e;
     }
     return NULL;
@@ -142,6 +153,31 @@ gpu_generic_check_barrier(struct gpu_generic_check *c, unsigned stream)
 }
 
 void
+gpu_generic_check_barrier_for_host(struct gpu_generic_check *c, unsigned stream)
+{
+    if (!c || stream >= GPU_GENERIC_CHECKED_STREAMS)
+        return;
+    learn(&c->shown[stream], &c->knows[stream]);
+    learn(&c->shown[stream], &c->later[stream]);
+    c->shown[stream].of[stream] = c->command[stream];
+}
+
+tnb_status
+gpu_generic_check_visible(const struct gpu_generic_check *c, uint64_t block, tnb_err *err)
+{
+    for (size_t i = 0; c && i < c->n; i++) {
+        const struct done *e = &c->done[i];
+        if (e->a.block == block && e->a.written && e->command <= c->host.of[e->stream])
+            return tnb_fail(err, TNB_INTERNAL,
+                            "hazard: the host may read bytes %" PRIu64 " to %" PRIu64
+                            " of block %" PRIu64 ", which '%s' (stream %u) writes, and no barrier "
+                            "for the host stands between them",
+                            e->a.begin, e->a.end, block, e->what, e->stream);
+    }
+    return TNB_OK;
+}
+
+void
 gpu_generic_check_submit(struct gpu_generic_check *c, unsigned stream, uint64_t value)
 {
     if (!c || stream >= GPU_GENERIC_CHECKED_STREAMS)
@@ -153,7 +189,8 @@ gpu_generic_check_submit(struct gpu_generic_check *c, unsigned stream, uint64_t 
                             .stream = stream,
                             .value = value,
                             .k = c->knows[stream],
-                            .queued = c->knows[stream]};
+                            .queued = c->knows[stream],
+                            .shown = c->shown[stream]};
     learn(&s->k, &c->later[stream]);
     s->k.of[stream] = c->command[stream];
     c->submitted = s;
@@ -186,12 +223,13 @@ gpu_generic_check_seen(struct gpu_generic_check *c, unsigned stream, uint64_t va
             continue;
         }
         learn(&c->host, &s->k);
+        learn(&c->visible, &s->shown);
         *at = s->next;
         free(s);
     }
     size_t k = 0; /* what the host knows to be over is no hazard for anybody */
     for (size_t i = 0; i < c->n; i++)
-        if (c->done[i].command > c->host.of[c->done[i].stream])
+        if (!host_sees(c, &c->done[i]))
             c->done[k++] = c->done[i];
     c->n = k;
 }

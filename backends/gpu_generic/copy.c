@@ -89,6 +89,16 @@ host_may(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t of
     return gpu_generic_check_access(s->device->check, GPU_GENERIC_HOST, &a, 1, "the host", err);
 }
 
+/* An access to the stream's ring, which needs no barrier between commands. */
+static tnb_status
+ring_access(struct gpu_generic_stream *s, unsigned who, uint64_t at, uint64_t bytes, bool written,
+            tnb_err *err)
+{
+    const struct gpu_generic_access a = {GPU_GENERIC_RING(s), at, at + bytes, written};
+    return gpu_generic_check_access(s->device->check, who, &a, 1,
+                                    who == GPU_GENERIC_HOST ? "the host" : "a copy", err);
+}
+
 static tnb_status
 up(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset, const char *host,
    uint64_t bytes, tnb_err *err)
@@ -107,7 +117,9 @@ up(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset, 
         uint64_t at;
         n = bytes - done < d->set.ring / 4 ? bytes - done : d->set.ring / 4;
         TNB_TRY(ready_with_ring(s, m, n, &at, err));
+        TNB_TRY(ring_access(s, GPU_GENERIC_HOST, at, n, true, err));
         memcpy(s->staging.buffer.at + at, host + done, n);
+        TNB_TRY(ring_access(s, s->number, at, n, false, err));
         TNB_TRY(record(s, (struct end){NULL, s->staging.buffer.buffer, at},
                        (struct end){.m = m, .offset = offset + done}, n, err));
     }
@@ -129,10 +141,12 @@ down(struct gpu_generic_stream *s, struct gpu_generic_memory *m, uint64_t offset
         n = bytes - done < d->set.ring / 4 ? bytes - done : d->set.ring / 4;
         TNB_TRY(ready_with_ring(s, m, n, &at, err));
         uint64_t value = gpu_generic_now(s);
+        TNB_TRY(ring_access(s, s->number, at, n, true, err));
         TNB_TRY(record(s, (struct end){.m = m, .offset = offset + done},
                        (struct end){NULL, s->staging.buffer.buffer, at}, n, err));
         TNB_TRY(gpu_generic_reach(s, value, err));
         s->since = 0;
+        TNB_TRY(ring_access(s, GPU_GENERIC_HOST, at, n, false, err));
         memcpy(host + done, s->staging.buffer.at + at, n);
     }
     return TNB_OK;

@@ -215,8 +215,9 @@ static const struct number {
                {"timeout", 120, 0, 1 << 20},
                {"cache_size", 0, 0, 1 << 20},
                {"leave_out_barrier", 0, 0, LONG_MAX}};
-static const char *const booleans[] = {"staging",          "profiling", "timeline",
-                                       "push_descriptors", "cache",     "check_hazards"};
+static const char *const booleans[] = {"staging",           "profiling", "timeline",
+                                       "push_descriptors",  "cache",     "check_hazards",
+                                       "leave_out_for_host"};
 
 /* NULL: it is none. */
 static const struct number *
@@ -302,6 +303,7 @@ read_settings(struct gpu_generic_device *d, const tnr_device_options *opt, tnb_e
     TNB_TRY(read_bool(opt, "staging", false, &s->staging, err));
     TNB_TRY(read_bool(opt, "check_hazards", false, &s->check_hazards, err));
     TNB_TRY(read_number(opt, "leave_out_barrier", 1, &s->leave_out_barrier, err));
+    TNB_TRY(read_bool(opt, "leave_out_for_host", false, &s->leave_out_for_host, err));
     TNB_TRY(read_number(opt, "memory", 1 << 20, &s->memory, err));
     TNB_TRY(read_number(opt, "block", 1 << 20, &s->block, err));
     TNB_TRY(read_number(opt, "ring", 1 << 20, &s->ring, err));
@@ -550,6 +552,9 @@ static const tnr_setting gpu_generic_settings[] = {
      "names both kernels"},
     {"leave_out_barrier", "0",
      "to test that check: the number of a barrier that is not recorded, from 1"},
+    {"leave_out_for_host", "no",
+     "to test that check, yes: submits end without the barrier that makes what they write visible "
+     "to the host"},
     {0},
 };
 

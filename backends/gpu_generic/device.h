@@ -186,6 +186,9 @@ gpu_generic_pinned_free(void *dev, void *host);
 /* Locked. The pinned memory that holds the host's bytes; NULL: none does. */
 struct gpu_generic_memory *
 gpu_generic_pinned_at(struct gpu_generic_device *d, const void *host, uint64_t bytes);
+/* Locked. Whether the host sees what was done to pinned memory, for the check of hazards. */
+TNB_MUST_CHECK tnb_status
+gpu_generic_pinned_visible(const struct gpu_generic_device *d, tnb_err *err);
 /* Locked. As the driver's functions. */
 TNB_MUST_CHECK tnb_status
 gpu_generic_take(struct gpu_generic_device *d, uint64_t bytes, struct gpu_generic_memory **out,
@@ -210,7 +213,8 @@ gpu_generic_zero(void *dev, void *stream, void *mem, uint64_t offset, uint64_t b
 
 /* ---- hazard.c: which accesses need a barrier between them ---- */
 
-/* Bytes [begin, end) of a block that a command reads or writes. Those of rings, whose use the host orders, are left out. */
+/* Bytes [begin, end) of a block that a command reads or writes. Those of rings, whose use the host orders, are left out but for the
+ * check, which calls a stream's ring of copies by the block GPU_GENERIC_RING. */
 struct gpu_generic_access {
     uint64_t block; /* its id */
     uint64_t begin, end;
@@ -485,6 +489,7 @@ gpu_generic_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, t
 /* ---- check.c: hazards found from what is recorded, for [device gpu_generic] check_hazards ---- */
 
 enum { GPU_GENERIC_HOST = 63, GPU_GENERIC_CHECKED_STREAMS = 63 };
+#define GPU_GENERIC_RING(stream) (UINT64_MAX - (stream)->number)
 /* NULL without memory. */
 struct gpu_generic_check *
 gpu_generic_check_new(void);
@@ -501,6 +506,13 @@ gpu_generic_check_barrier(struct gpu_generic_check *c, unsigned stream);
 /* What the stream has recorded is submitted under this value, which comes behind all that the stream waited for. */
 void
 gpu_generic_check_submit(struct gpu_generic_check *c, unsigned stream, uint64_t value);
+/* A barrier for the host behind all commands of the stream. */
+void
+gpu_generic_check_barrier_for_host(struct gpu_generic_check *c, unsigned stream);
+/* What the host may look at now without a call, as memory of the block that was waited for: TNB_INTERNAL, when it was written and no
+ * barrier for the host stands behind. */
+TNB_MUST_CHECK tnb_status
+gpu_generic_check_visible(const struct gpu_generic_check *c, uint64_t block, tnb_err *err);
 /* From here on the stream comes behind what another one had submitted under the value; `later`, in the same queue: behind what that
  * one had barriers for, behind the rest from the next barrier on. */
 void
@@ -539,6 +551,7 @@ struct gpu_generic_settings {
     uint64_t memory; /* bytes that may be given out; 0: all */
     uint64_t block, ring;
     uint64_t leave_out_barrier; /* its number, from 1; 0: none */
+    bool leave_out_for_host;    /* the barriers that are for the host */
     unsigned batch;             /* commands of a submit */
     double timeout;             /* seconds without progress; 0: for ever */
 };

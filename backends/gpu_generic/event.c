@@ -159,6 +159,8 @@ gpu_generic_event_done(void *dev, void *event, bool *done, tnb_err *err)
     pthread_mutex_lock(&d->lock);
     tnb_status st = ev->at.stream ? gpu_generic_progress(ev->at.stream, err) : TNB_OK;
     *done = st == TNB_OK && (!ev->at.stream || !gpu_generic_used(&ev->at));
+    if (*done)
+        st = gpu_generic_pinned_visible(d, err);
     pthread_mutex_unlock(&d->lock);
     return st;
 }
@@ -179,6 +181,8 @@ gpu_generic_event_sync(void *dev, void *event, tnb_err *err)
     struct gpu_generic_device *d = dev;
     pthread_mutex_lock(&d->lock);
     tnb_status st = settle(d, event, err);
+    if (st == TNB_OK)
+        st = gpu_generic_pinned_visible(d, err);
     pthread_mutex_unlock(&d->lock);
     return st;
 }

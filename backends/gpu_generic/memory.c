@@ -391,6 +391,15 @@ gpu_generic_pinned_at(struct gpu_generic_device *d, const void *host, uint64_t b
     return NULL;
 }
 
+tnb_status
+gpu_generic_pinned_visible(const struct gpu_generic_device *d, tnb_err *err)
+{
+    for (const struct gpu_generic_block *b = d->check ? d->blocks : NULL; b; b = b->next)
+        if (b->host)
+            TNB_TRY(gpu_generic_check_visible(d->check, b->id, err));
+    return TNB_OK;
+}
+
 void
 gpu_generic_pinned_free(void *dev, void *host)
 {

@@ -331,8 +331,10 @@ gpu_generic_flush(struct gpu_generic_stream *s, tnb_err *err)
     if (!b)
         return TNB_OK;
     TNB_TRY(gpu_generic_alive(d, err));
-    if (b->writes)
+    if (b->writes && !d->set.leave_out_for_host) {
         memory_barrier(s, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
+        gpu_generic_check_barrier_for_host(d->check, s->number);
+    }
     VkResult r = d->vk.EndCommandBuffer(b->commands);
     if (r == VK_SUCCESS)
         r = submit(s, b, &call);
@@ -494,6 +496,8 @@ gpu_generic_sync(void *dev, void *stream, tnb_err *err)
     pthread_mutex_lock(&d->lock);
     tnb_status st = gpu_generic_reach(s, gpu_generic_last(s), err);
     s->since = 0;
+    if (st == TNB_OK)
+        st = gpu_generic_pinned_visible(d, err);
     pthread_mutex_unlock(&d->lock);
     return st;
 }

@@ -43,10 +43,11 @@ def models():
         yield os.path.join(case, "model.onnx")
 
 
-def bench(left_out, staging):
+def bench(left_out, staging, for_host="no"):
     """Two calls, so that the second one comes behind a wait of the host. The process, and how many barriers it recorded."""
     r = tenon("bench", artifact, "--runs", 2, "--json", "--set", "device.gpu_generic.check_hazards=yes",
-              "--set", f"device.gpu_generic.leave_out_barrier={left_out}", "--set", "device.gpu_generic.staging=" + staging)
+              "--set", f"device.gpu_generic.leave_out_barrier={left_out}", "--set", "device.gpu_generic.staging=" + staging,
+              "--set", "device.gpu_generic.leave_out_for_host=" + for_host)
     properties = json.loads(r.stdout)["properties"] if r.returncode == 0 else []
     return r, sum(p["value"] for p in properties if p["name"] == "gpu_generic.barriers")
 
@@ -67,6 +68,8 @@ for target in ("gpu_generic", ADDRESSES) if LONG and " addresses" in devices els
                 r, left = bench(i, staging)
                 if "hazard: " not in r.stderr and left >= i:  # the device may have been faster this time, and needed fewer
                     silent.append(i)
+            r, _ = bench(0, staging, "yes")
+            check("hazard: 'the host'" in r.stderr, f"{name}, staging = {staging}: the barriers for the host are missed", r)
             check(not silent, f"{name}, staging = {staging}: each of {n} barriers is missed {silent or ''}")
             total += n
 check(total >= 20, f"{total} barriers were left out, one at a time")

@@ -449,6 +449,39 @@ every_barrier_that_is_left_out_is_reported(void **state)
     }
 }
 
+/* The host sees what was written before a barrier for it: in pinned memory, in its own view of memory and in a copy's ring. */
+static void
+barriers_for_the_host_that_are_left_out_are_reported(void **state)
+{
+    const char *const answers[] = {"no", "yes"};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const struct settings settings = {{"check_hazards", "leave_out_for_host", "staging"},
+                                          {"yes", answers[i / 2], answers[i % 2]}};
+        void *dev = open_device(&settings), *mem, *host, *event;
+        uint32_t v[4];
+        OK(drv->alloc(dev, 400, "global", &mem, &err));
+        OK(drv->pinned_alloc(dev, 400, &host, &err));
+        OK(drv->event_new(dev, &event, &err));
+        OK(drv->zero(dev, NULL, mem, 0, 400, &err));
+        tnr_copy c = {.kind = TNR_COPY_TO_HOST, .dst = host, .src = mem, .bytes = 400};
+        OK(drv->copy_start(dev, NULL, &c, &err));
+        OK(drv->event_record(dev, event, NULL, &err));
+        tnr_copy own = {.kind = TNR_COPY_TO_HOST, .dst = v, .src = mem, .bytes = sizeof v};
+        if (i < 2) {
+            OK(drv->event_sync(dev, event, &err));
+            OK(drv->copy(dev, NULL, &own, &err));
+        } else {
+            FAILS(TNB_INTERNAL, "no barrier for the host", drv->event_sync(dev, event, &err));
+            FAILS(TNB_INTERNAL, "hazard: 'the host'", drv->copy(dev, NULL, &own, &err));
+        }
+        drv->event_free(dev, event);
+        drv->pinned_free(dev, host);
+        drv->free(dev, mem);
+        drv->close(dev);
+    }
+}
+
 /* Streams are in order where events say so, and reported where they do not. */
 static void
 streams_without_events_are_reported(void **state)
@@ -956,6 +989,7 @@ main(void)
         cmocka_unit_test(memory_is_divided_and_found_again),
         cmocka_unit_test(freed_memory_stays_until_its_work_is_done),
         cmocka_unit_test(every_barrier_that_is_left_out_is_reported),
+        cmocka_unit_test(barriers_for_the_host_that_are_left_out_are_reported),
         cmocka_unit_test(streams_without_events_are_reported),
         cmocka_unit_test(events_are_behind_what_their_stream_waited_for),
         cmocka_unit_test(what_the_host_waited_for_needs_no_barrier),
