@@ -84,7 +84,8 @@ struct tn_registry {
     TNB_VEC(const tn_plugin_desc *) descs;
     const tnb_plugin *loading; /* whose tables are being added */
     tnb_strmap added;          /* names of plugins added */
-    tnb_ptrmap plugin_of;      /* entries to the names of the plugins that they came with */
+    tnb_strmap contested; /* "kind:name" that several plugins promise; most of the time nothing */
+    tnb_ptrmap plugin_of; /* entries to the names of the plugins that they came with */
 };
 
 static int
@@ -210,6 +211,22 @@ tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err)
     return add_desc(r, d, NULL, err);
 }
 
+static void
+note_contested(tn_registry *r)
+{
+    tnb_strmap promised;
+    tnb_strmap_init(&r->contested, r->arena);
+    tnb_strmap_init(&promised, r->arena);
+    for (uint32_t i = 0; r->plugins && i < tnb_plugins_count(r->plugins); i++) {
+        const tnb_plugin *p = tnb_plugins_get(r->plugins, i);
+        for (uint32_t k = 0; p->state <= TNB_PLUGIN_LOADED && k < p->n_provides; k++) {
+            if (tnb_strmap_has(&promised, p->provides[k]))
+                tnb_strmap_set(&r->contested, p->provides[k], p);
+            tnb_strmap_set(&promised, p->provides[k], p);
+        }
+    }
+}
+
 tn_registry *
 tn_registry_new(tnb_plugins *plugins)
 {
@@ -222,6 +239,7 @@ tn_registry_new(tnb_plugins *plugins)
     for (int t = 0; t < N_TABLES; t++)
         tnb_strmap_init(&r->tables[t].by_name, a);
     tnb_strmap_init(&r->added, a);
+    note_contested(r);
     tnb_ptrmap_init(&r->plugin_of, a);
     for (uint32_t i = 0; i < tn_n_structural_ops; i++)
         add_entry(r, T_OP, &tn_structural_ops[i].base);
@@ -327,9 +345,27 @@ tn_registry_load(tn_registry *r, const tnb_plugin *p, tnb_err *err)
     return load(r, p, err ? err : &local);
 }
 
+/* Two plugins have the name and nothing says which one serves: TNB_INVALID in `err`. What was loaded first would else be taken. */
+static bool
+is_undecided(const tn_registry *r, enum table t, const char *name, tnb_err *err)
+{
+    char key[256];
+    int n = r->contested.n ? snprintf(key, sizeof key, "%s:%s", kinds[t].kind, name) : -1;
+    if (n < 0 || (size_t)n >= sizeof key || !tnb_strmap_has(&r->contested, key))
+        return false;
+    tnb_err why = {0};
+    if (tnb_plugins_find(r->plugins, kinds[t].kind, name, &why) || why.status != TNB_INVALID)
+        return false;
+    if (err)
+        *err = why;
+    return true;
+}
+
 static const tnb_entry *
 find(tn_registry *r, enum table t, const char *name, tnb_err *err)
 {
+    if (is_undecided(r, t, name, err))
+        return NULL;
     const tnb_entry *e = tnb_strmap_get(&r->tables[t].by_name, name);
     if (e)
         return e;
@@ -367,7 +403,8 @@ const tn_pass *
 tn_find_pass(tn_registry *r, const char *name, tnb_err *err)
 {
     const tnb_entry *e = find(r, T_PASS, name, err);
-    if (!e && r->plugins) { /* manifests do not list aliases */
+    if (!e && r->plugins &&
+        !is_undecided(r, T_PASS, name, NULL)) { /* manifests do not list aliases */
         tn_registry_load_all(r, "pass");
         e = tnb_strmap_get(&r->tables[T_PASS].by_name, name);
     }
@@ -390,6 +427,8 @@ const tn_target_kind *
 tn_find_target(tn_registry *r, const char *name, tnb_err *err)
 {
     tnb_err local = {0};
+    if (is_undecided(r, T_TARGET, name, err))
+        return NULL;
     const tnb_entry *e = tnb_strmap_get(&r->tables[T_TARGET].by_name, name);
     const tn_target_kind *k = AS(tn_target_kind, e);
     if (!k)
@@ -542,7 +581,14 @@ unusable(tn_ctx *ctx, const char *kind, const char *name)
 bool
 tn_note_unusable(tn_ctx *ctx, const char *kind, const char *name)
 {
+    tnb_err why = {0};
     const tnb_plugin *p = unusable(ctx, kind, name);
+    if (ctx->reg && ctx->reg->plugins && !tnb_plugins_find(ctx->reg->plugins, kind, name, &why) &&
+        why.status == TNB_INVALID) {
+        tnb_diag_note(ctx->diags, "%s", why.message);
+        tnb_diag_hint(ctx->diags, "%s", why.hint);
+        return true;
+    }
     if (!p)
         return false;
     tnb_diag_note(ctx->diags, "plugin '%s' promises it but cannot be used: %s", p->name, p->why);

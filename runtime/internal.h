@@ -168,6 +168,7 @@ tnr_device_check_native(const tnr_device *dev, bool no_native, tnb_err *err);
 /* A copy like that of a driver; stays where it is, as machines point to it. */
 struct packed_entry {
     tnr_packed p;
+    bool from_plugin;          /* that the index found */
     struct packed_entry *next; /* of the replaced ones */
 };
 /* Checks options and copies them. */

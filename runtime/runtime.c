@@ -65,7 +65,7 @@ check_packed(const tnr_packed *p, const char *plugin, tnb_err *err)
 
 /* With the lock held; the function was checked. */
 static tnb_status
-add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
+add_packed(tnr_runtime *rt, const tnr_packed *p, bool from_plugin, tnb_err *err)
 {
     if (rt->n_packed * 2 >= rt->packed_slots)
         TNB_TRY(packed_grow(rt, err));
@@ -73,6 +73,7 @@ add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
     if (!e)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for packed functions");
     e->p = *p;
+    e->from_plugin = from_plugin;
     struct packed_entry **slot = packed_slot(rt->packed, rt->packed_slots, p->base.name);
     if (*slot) {
         (*slot)->next = rt->replaced;
@@ -91,7 +92,7 @@ tnr_runtime_add_packed(tnr_runtime *rt, const tnr_packed *p, tnb_err *err)
     NEED(p, err);
     TNB_TRY(check_packed(p, NULL, err));
     pthread_mutex_lock(&rt->lock);
-    tnb_status st = add_packed(rt, p, err);
+    tnb_status st = add_packed(rt, p, false, err);
     pthread_mutex_unlock(&rt->lock);
     return st;
 }
@@ -175,7 +176,9 @@ add_driver(tnr_runtime *rt, const tnr_driver *d, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a driver");
     }
     *copy = *d;
-    rt->drivers[rt->n_drivers++] = copy;
+    memmove(rt->drivers + 1, rt->drivers,
+            rt->n_drivers++ * sizeof *rt->drivers); /* the last one of a name serves */
+    rt->drivers[0] = copy;
     return TNB_OK;
 }
 
@@ -209,18 +212,20 @@ add_loader(tnr_runtime *rt, const tnr_loader *l, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a loader");
     }
     *copy = *l;
-    rt->loaders[rt->n_loaders++] = copy;
+    memmove(rt->loaders + 1, rt->loaders,
+            rt->n_loaders++ * sizeof *rt->loaders); /* the last one of a name serves */
+    rt->loaders[0] = copy;
     return TNB_OK;
 }
 
 static tnb_status
-check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
+check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, const tnb_plugin *from, tnb_err *err)
 {
     const char *plugin = d->head.name;
     for (uint32_t i = 0; i < d->n_drivers; i++) {
         TNB_TRY(check_driver(d->drivers[i], plugin, err));
-        if (driver_named(rt, d->drivers[i]->base.name))
-            return tnb_fail(err, TNB_INVALID, "two drivers are named '%s'",
+        if (!from && driver_named(rt, d->drivers[i]->base.name))
+            return tnb_fail(err, TNB_INVALID, "plugin %s: there is a driver '%s' already", plugin,
                             d->drivers[i]->base.name);
     }
     for (uint32_t i = 0; i < d->n_packed; i++)
@@ -228,10 +233,18 @@ check_tables(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
     for (uint32_t i = 0; i < d->n_loaders; i++) {
         const tnr_loader *l = d->loaders[i];
         TNB_TRY(tnb_entry_check(&loader_kind, l ? &l->base : NULL, plugin, err));
-        if (loader_named(rt, l->base.name))
-            return tnb_fail(err, TNB_INVALID, "two loaders are named '%s'", l->base.name);
+        if (!from && loader_named(rt, l->base.name))
+            return tnb_fail(err, TNB_INVALID, "plugin %s: there is a loader '%s' already", plugin,
+                            l->base.name);
     }
     return TNB_OK;
+}
+
+/* Whether what the plugin holds by a name is to be found by it; of a plugin that was added by hand, all is. */
+static bool
+serves(const tnr_runtime *rt, const tnb_plugin *plugin, const char *kind, const char *name)
+{
+    return !plugin || tnb_plugins_find(rt->opt.plugins, kind, name, NULL) == plugin;
 }
 
 /* With the lock held. ORDER: nothing of a plugin is added before all of it was checked and its init succeeded. */
@@ -248,11 +261,14 @@ add_plugin(tnr_runtime *rt, const tnr_plugin_desc *d, const tnb_plugin *plugin, 
     if (d->fini)
         rt->finis[rt->n_finis++] = d->fini;
     for (uint32_t i = 0; i < d->n_drivers; i++)
-        TNB_TRY(add_driver(rt, d->drivers[i], err));
+        if (serves(rt, plugin, "device", d->drivers[i]->base.name))
+            TNB_TRY(add_driver(rt, d->drivers[i], err));
     for (uint32_t i = 0; i < d->n_packed; i++)
-        TNB_TRY(add_packed(rt, d->packed[i], err));
+        if (serves(rt, plugin, "packed", d->packed[i]->base.name))
+            TNB_TRY(add_packed(rt, d->packed[i], plugin != NULL, err));
     for (uint32_t i = 0; i < d->n_loaders; i++)
-        TNB_TRY(add_loader(rt, d->loaders[i], err));
+        if (serves(rt, plugin, "loader", d->loaders[i]->base.name))
+            TNB_TRY(add_loader(rt, d->loaders[i], err));
     return TNB_OK;
 }
 
@@ -288,7 +304,7 @@ tnr_runtime_add(tnr_runtime *rt, const tnr_plugin_desc *d, tnb_err *err)
     NEED(d, err);
     TNB_TRY(check_descriptor(d, err));
     pthread_mutex_lock(&rt->lock);
-    tnb_status st = check_tables(rt, d, err);
+    tnb_status st = check_tables(rt, d, NULL, err);
     if (st == TNB_OK)
         st = add_plugin(rt, d, NULL, err);
     pthread_mutex_unlock(&rt->lock);
@@ -331,7 +347,7 @@ load(tnr_runtime *rt, const tnb_plugin *plugin, tnb_err *err)
     const tnr_plugin_desc *d = (const tnr_plugin_desc *)(const void *)head;
     tnb_status st = tnb_plugin_size_check(head, sizeof *d, err);
     if (st == TNB_OK)
-        st = check_tables(rt, d, err);
+        st = check_tables(rt, d, plugin, err);
     if (st == TNB_OK)
         st = check_promises(rt, plugin, d, err);
     if (st == TNB_OK)
@@ -341,9 +357,24 @@ load(tnr_runtime *rt, const tnb_plugin *plugin, tnb_err *err)
     return st;
 }
 
+/* Two plugins promise the name and nothing says which one serves: TNB_INVALID. What was loaded first would else be taken. */
+static bool
+is_undecided(const tnr_runtime *rt, const char *kind, const char *name, tnb_err *err)
+{
+    tnb_err why = {0};
+    if (!rt->opt.plugins || tnb_plugins_find(rt->opt.plugins, kind, name, &why) ||
+        why.status != TNB_INVALID)
+        return false;
+    if (err)
+        *err = why;
+    return true;
+}
+
 static const tnr_driver *
 find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
 {
+    if (is_undecided(rt, "device", name, err))
+        return NULL;
     const tnr_driver *d = driver_named(rt, name);
     if (d)
         return d;
@@ -378,6 +409,8 @@ tnr_find_driver(tnr_runtime *rt, const char *name, tnb_err *err)
 static const tnr_loader *
 find_loader(tnr_runtime *rt, const char *name, tnb_err *err)
 {
+    if (is_undecided(rt, "loader", name, err))
+        return NULL;
     const tnr_loader *l = loader_named(rt, name);
     if (l)
         return l;
@@ -409,6 +442,8 @@ static const tnr_packed *
 find_packed(tnr_runtime *rt, const char *name, tnb_err *err)
 {
     const struct packed_entry *e = *packed_slot(rt->packed, rt->packed_slots, name);
+    if (!(e && !e->from_plugin) && is_undecided(rt, "packed", name, err))
+        return NULL;
     if (e)
         return &e->p;
     const tnb_plugin *p = NULL;

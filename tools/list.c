@@ -168,7 +168,8 @@ list_targets(listing *l)
     uint32_t m;
     const tnb_provided *p = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "target", &m);
     for (uint32_t i = 0; i < m; i++)
-        if (!tnb_conf_has(s->conf, "target", p[i].name))
+        if (!tnb_conf_has(s->conf, "target", p[i].name) &&
+            (!i || strcmp(p[i].name, p[i - 1].name) != 0)) /* which two plugins may promise */
             target_row(l, p[i].name, p[i].name, false);
 }
 

@@ -25,6 +25,11 @@ fails(const char *function)
 }
 #define STATUS(function) (fails(function) ? TNB_DEVICE : TNB_OK)
 
+#ifndef NAME
+#define NAME careless
+#endif
+#define NAMED(MACRO, ...) MACRO(__VA_ARGS__)
+
 #ifdef CARELESS_RT
 #include "tenon/rt/plugin.h"
 
@@ -154,8 +159,8 @@ static const tnr_loader loader = {.base = {sizeof loader, "careless", "for tests
                                   .close = close_external};
 static const tnr_loader *const loaders[] = {&loader};
 
-TNR_PLUGIN(careless_rt, "1.0", "MIT-0", "for tests", .drivers = drivers, .n_drivers = 1,
-           .packed = functions, .n_packed = 1, .loaders = loaders, .n_loaders = 1, .init = init);
+NAMED(TNR_PLUGIN, NAME, "1.0", "MIT-0", "for tests", .drivers = drivers, .n_drivers = 1,
+      .packed = functions, .n_packed = 1, .loaders = loaders, .n_loaders = 1, .init = init);
 
 #else
 #include "tenon/kit/codegen.h"
@@ -281,8 +286,8 @@ static const tnk_external generator = {.base = {sizeof generator, "careless", "f
                                        .compile = external};
 static const tnk_external *const externals[] = {&generator};
 
-TN_PLUGIN(careless, "1.0", "MIT-0", "for tests", .passes = passes, .n_passes = 1,
-          .targets = targets, .n_targets = 1, .rules = rules, .n_rules = 1, .importers = importers,
-          .n_importers = 1, .externals = externals, .n_externals = 1, .dialects = dialects,
-          .n_dialects = 1, .init = init);
+NAMED(TN_PLUGIN, NAME, "1.0", "MIT-0", "for tests", .passes = passes, .n_passes = 1,
+      .targets = targets, .n_targets = 1, .rules = rules, .n_rules = 1, .importers = importers,
+      .n_importers = 1, .externals = externals, .n_externals = 1, .dialects = dialects,
+      .n_dialects = 1, .init = init);
 #endif

@@ -9,19 +9,27 @@ from clitest import BUILD, SRC, check, done, path, refused, tenon, write
 
 CC = shlex.split(os.environ.get("CC") or "cc")
 ABI = re.search(r"ABI (\d+\.\d+)", tenon("--version").stdout).group(1)
-FOLDER = path("careless")
-os.makedirs(FOLDER, mode=0o755)
-os.chmod(FOLDER, 0o755)
-PROVIDES = {"careless": ("compiler", "pass:CarelessPass, target:careless, rule:careless.Tile, importer:careless, external:careless, dialect:careless"),
-            "careless_rt": ("runtime", "device:careless, packed:careless.fn, loader:careless")}
-for name, (kind, provides) in PROVIDES.items():
-    r = subprocess.run([*CC, "-std=gnu17", "-g", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{SRC}/include", f"-I{BUILD}/include",
-                        *(["-DCARELESS_RT"] if kind == "runtime" else []), os.path.join(SRC, "tests/tools/careless.c"),
-                        "-o", os.path.join(FOLDER, name + ".so")], capture_output=True, text=True)
-    check(r.returncode == 0, f"{name} compiles", r)
-    write(f"careless/{name}.plugin", f"[plugin]\nname = {name}\nversion = 1.0\nabi = {ABI}\nkind = {kind}\nmodule = {name}.so\nprovides = {provides}\n")
-for f in os.listdir(FOLDER):
-    os.chmod(os.path.join(FOLDER, f), 0o644)
+PROVIDES = {"compiler": "pass:CarelessPass, target:careless, rule:careless.Tile, importer:careless, external:careless, dialect:careless",
+            "runtime": "device:careless, packed:careless.fn, loader:careless"}
+
+
+def build(folder, name):
+    """Both halves of the backend, under another name."""
+    os.makedirs(path(folder), mode=0o755)
+    os.chmod(path(folder), 0o755)
+    for kind, provides in PROVIDES.items():
+        half = name + ("_rt" if kind == "runtime" else "")
+        r = subprocess.run([*CC, "-std=gnu17", "-g", "-O1", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{SRC}/include", f"-I{BUILD}/include",
+                            f"-DNAME={half}", *(["-DCARELESS_RT"] if kind == "runtime" else []), os.path.join(SRC, "tests/tools/careless.c"),
+                            "-o", path(f"{folder}/{half}.so")], capture_output=True, text=True)
+        check(r.returncode == 0, f"{half} compiles", r)
+        write(f"{folder}/{half}.plugin", f"[plugin]\nname = {half}\nversion = 1.0\nabi = {ABI}\nkind = {kind}\nmodule = {half}.so\nprovides = {provides}\n")
+    for f in os.listdir(path(folder)):
+        os.chmod(path(f"{folder}/{f}"), 0o644)
+    return path(folder)
+
+
+FOLDER = build("careless", "careless")
 
 HEAD = '@R.function\ndef main(x: R.Tensor((4,), dtype="float32")):\n    '
 RELU = write("relu.py", HEAD + "with R.dataflow():\n        y = R.nn.relu(x)\n        R.output(y)\n    return y\n")
@@ -81,4 +89,25 @@ for half, command in (("compiler", COMPILE), ("runtime", RUN)):
 refused("a packed function with more arguments than it takes", careless("", "run", WRONG, "-t", "careless"), "'careless.fn'", "called with 3 arguments",
         "takes 1 to 2", "hint:")
 refused("a hook that says it wrote a statement and wrote nothing", careless("stmt drop", *COMPILE), "kernel 'relu'", "dialect 'careless'", "wrote nothing", "hint:")
+
+# ---- two plugins that have the same names: nothing is chosen silently, whatever was loaded before ----
+BOTH = FOLDER + ":" + build("twin", "twin")
+for what, name, kind, command in (
+        ("target", "careless", "target", COMPILE), ("pass", "CarelessPass", "pass", ("opt", RELU, "-p", "CarelessPass")),
+        ("pass, when another name has loaded one of them", "CarelessPass", "pass",
+         ("opt", RELU, "-t", "careless", "-p", "LegalizeOps, CarelessPass", "--set", "tenon.prefer.target.careless=twin")),
+        ("rule", "careless.Tile", "rule", (*COMPILE, "--set", "tenon.prefer.target.careless=careless")),
+        ("device", "careless", "device", RUN), ("loader", "careless", "loader", ("run", path("library.tno"), "--set", "tenon.prefer.device.careless=twin_rt"))):
+    refused(f"a {what} of two plugins", tenon(*command, "--plugin-path", BOTH), f"{kind} '{name}'", "is provided by plugin", "twin", "hint:", "prefer.")
+every = [x for n in ("target.careless=twin", "CarelessPass=careless", "careless.Tile=twin", "external.careless=twin", "dialect.careless=twin",
+                     "importer.careless=twin", "device.careless=twin_rt", "loader.careless=careless_rt", "careless.fn=twin_rt")
+         for x in ("--set", "tenon.prefer." + n)]
+r = tenon(*COMPILE, *GIVEN, *every, "--plugin-path", BOTH)
+check(r.returncode == 0, "where the site says which serves, it compiles", r)
+r = tenon("run", path("library.tno"), *every, "--plugin-path", BOTH)
+check(r.returncode == 0, "and runs, with the device of one and the loader of the other", r)
+r = tenon("list", "targets", "--names", "--plugin-path", BOTH)
+check(r.returncode == 0 and r.stdout.split().count("careless") == 1, "a target of two plugins is listed once", r)
+r = tenon("list", "targets", "--plugin-path", BOTH)
+check("is provided by plugin 'careless' and by plugin 'twin'" in r.stdout, "and with both plugins", r)
 done()
