@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_CALL_DEPTH = 32, MAX_CODE = 1 << 22, MAX_LOCAL = 1 << 20, SLOT = 64 };
+enum { MAX_CALL_DEPTH = 32, MAX_CODE = 1 << 22, MAX_LOCAL = 1 << 20 };
 
 static const char *const special_names[SIM_N_SPECIAL] = {
     [SIM_TID_X] = "%tid.x",
@@ -60,7 +60,7 @@ uint32_t
 sim_new_register(sim_decoder *d, uint32_t bytes)
 {
     uint32_t ref = d->at;
-    d->at += bytes * SIM_LANES < SLOT ? SLOT : bytes * SIM_LANES;
+    d->at += bytes * SIM_LANES < SIM_SLOT ? SIM_SLOT : bytes * SIM_LANES;
     if (d->at >= SIM_POOL)
         sim_decode_fail(d, TNB_UNSUPPORTED, "too many registers");
     d->k->n_registers += (bytes + 3) / 4;
@@ -166,6 +166,7 @@ special(sim_decoder *d, const char *name)
             out.ref = d->k->special[s];
             if (s >= SIM_CLOCK) { /* read anew by each instruction that names it */
                 sim_insn *i = sim_new_insn(d, sim_op_clock, SIM_PLAIN);
+                i->n_out = 1;
                 sim_push_ref(d, i, out.ref, out.width);
                 sim_append(d, i);
             }
@@ -341,6 +342,7 @@ sim_push(sim_decoder *d, sim_insn *i, const ptx_operand *o, uint32_t bytes, uint
     if (o->negated) { /* its complement, in a register of its own */
         ref = sim_new_register(d, 1);
         sim_insn *complement = sim_new_insn(d, sim_op_complement, SIM_PLAIN);
+        complement->n_out = 1;
         sim_push_ref(d, complement, ref, 1);
         sim_push_ref(d, complement, s->ref, 1);
         sim_append(d, complement);

@@ -159,6 +159,7 @@ load(sim_decoder *d)
     expect_operands(d, 2, 3);
     memory_modifiers(d, i);
     push_vector(d, i, &d->ptx->operands[0]);
+    i->n_out = i->n_vector;
     sim_push_address(d, i, &d->ptx->operands[1]);
     if (i->space == PTX_PARAM && i->address == SIM_NONE)
         i->run = sim_op_load_param;
@@ -188,6 +189,7 @@ atomic(sim_decoder *d)
     bool red = is(p->part[0], "red");
     sim_insn *i = sim_new_insn(d, sim_op_atomic, SIM_PLAIN);
     i->space = SIM_GENERIC;
+    i->n_out = 1;
     i->from = UINT8_MAX;
     for (uint32_t k = 1; k + 1 < p->n_parts; k++) {
         if (space(p->part[k], &i->space) || modifier(p->part[k], i))
@@ -237,6 +239,8 @@ move(sim_decoder *d)
         i = sim_new_insn(d, v == &o[0] ? sim_op_unpack : sim_op_pack, SIM_PLAIN);
         uint32_t part = bytes / v->n_items;
         i->bytes = (uint8_t)part;
+        i->out = v == &o[0] ? 1 : 0;
+        i->n_out = v == &o[0] ? (uint8_t)v->n_items : 1;
         sim_push(d, i, v == &o[0] ? &o[1] : &o[0], bytes, bytes);
         for (uint32_t k = 0; k < v->n_items; k++) {
             sim_push(d, i, &v->items[k], part == 1 ? 0 : part, 2);
@@ -246,6 +250,7 @@ move(sim_decoder *d)
         sim_push(d, i, &o[0], bytes, bytes);
         sim_push(d, i, &o[1], bytes, bytes);
         i->bytes = (uint8_t)bytes;
+        i->n_out = 1;
     }
     sim_append(d, i);
 }
@@ -264,6 +269,7 @@ convert_address(sim_decoder *d)
                     : i->space == PTX_PARAM ? SIM_PARAM_BASE
                                             : 0;
     i->offset = (int64_t)(to ? 0 - base : base);
+    i->n_out = 1;
     sim_push(d, i, &d->ptx->operands[0], 8, 8);
     sim_push(d, i, &d->ptx->operands[1], 8, 8);
     sim_append(d, i);
@@ -273,6 +279,7 @@ static void
 is_space(sim_decoder *d)
 {
     sim_insn *i = sim_new_insn(d, sim_op_is_space, SIM_PLAIN);
+    i->n_out = 1;
     expect_operands(d, 2, 2);
     if (d->ptx->n_parts != 2 || !space(d->ptx->part[1], &i->space))
         unknown(d);
@@ -288,6 +295,7 @@ convert(sim_decoder *d)
 {
     const ptx_instruction *p = d->ptx;
     sim_insn *i = sim_new_insn(d, sim_op_convert, SIM_PLAIN);
+    i->n_out = 1;
     expect_operands(d, 2, 3);
     if (p->n_parts < 3)
         unknown(d);
@@ -330,6 +338,7 @@ compare(sim_decoder *d)
          strncmp(at, p->part[1], strlen(p->part[1])) != 0 || at[strlen(p->part[1])] != ' ';
          at = strchr(at, ' ') + 1)
         i->n_vector++;
+    i->n_out = 2;
     i->bytes = 0;          /* no combination */
     i->from = SIM_N_TYPES; /* of a result that is no predicate */
     for (; k + 1 < p->n_parts; k++) {
@@ -370,6 +379,7 @@ barrier(sim_decoder *d)
     const ptx_instruction *p = d->ptx;
     const ptx_operand *o = p->operands;
     sim_insn *i = sim_new_insn(d, sim_op_barrier, SIM_BARRIER);
+    i->n_out = 1;
     uint32_t k = 1, at = 0;
     i->flags |= is(p->part[0], "bar") ? SIM_ALIGNED : 0;
     if (k < p->n_parts && is(p->part[k], "cta"))
@@ -475,6 +485,7 @@ form(sim_decoder *d)
     i->run = f->run;
     i->flow = f->flow;
     i->flags |= f->flags;
+    i->n_out = !f->run ? 0 : f->flags & SIM_SECOND ? 2 : 1;
     push_by_letters(d, i, f);
     if (f->flow == SIM_MEET && !(i->flags & SIM_ALIGNED))
         i->member = i->ref[i->n_ref - 1]; /* the mask comes last */

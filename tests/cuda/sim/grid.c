@@ -77,6 +77,7 @@ free_block(sim_block *b)
         return;
     for (uint32_t n = 0; b->warps && n < b->n_warps; n++)
         free(b->warps[n].copies.at);
+    free(b->taints);
     free(b->warps);
     free(b->registers);
     free(b->shared);
@@ -98,13 +99,15 @@ new_block(sim_machine *m, const sim_kernel *k)
     b->shared_bytes = k->dynamic_at + m->size->shared_bytes;
     size_t registers = ((size_t)k->register_bytes + 63) / 64 * 64;
     size_t threads = (size_t)b->n_warps * SIM_LANES;
+    size_t slots = registers / SIM_SLOT;
+    b->taints = calloc(slots * b->n_warps, sizeof *b->taints);
     b->warps = calloc(b->n_warps, sizeof *b->warps);
     b->registers = aligned_alloc(64, registers * b->n_warps);
     b->shared = aligned_alloc(64, ((size_t)b->shared_bytes + 64) / 64 * 64);
     b->shared_known = malloc(b->shared_bytes / 8 + 2);
     b->local = aligned_alloc(64, (local_bytes(k) * threads + 64) / 64 * 64);
     b->local_known = malloc(local_bytes(k) * threads / 8 + 2);
-    if (!b->warps || !b->registers || !b->shared || !b->shared_known || !b->local ||
+    if (!b->warps || !b->taints || !b->registers || !b->shared || !b->shared_known || !b->local ||
         !b->local_known) {
         free_block(b);
         return NULL;
@@ -115,6 +118,7 @@ new_block(sim_machine *m, const sim_kernel *k)
                                  .block = b,
                                  .machine = m,
                                  .kernel = k,
+                                 .taints = b->taints + slots * n,
                                  .index = n};
     return b;
 }
@@ -133,6 +137,9 @@ start_block(sim_block *b, const sim_kernel *k, const uint32_t id[3])
         uint32_t left = b->n_threads - n * SIM_LANES;
         w->exited = left >= SIM_LANES ? 0 : UINT32_MAX << left;
         w->n_groups = w->copies.n = 0;
+        if (w->is_tainted)
+            memset(w->taints, 0, (k->register_bytes + SIM_SLOT - 1) / SIM_SLOT * sizeof *w->taints);
+        w->is_tainted = false;
         memset(w->copies.groups, 0, sizeof w->copies.groups);
         sim_add_group(w, ~w->exited, 0);
         for (uint32_t s = 0; s < SIM_CLOCK; s++)

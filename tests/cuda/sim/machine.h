@@ -69,6 +69,7 @@ struct sim_insn {
     uint8_t bytes;      /* of an element in memory */
     uint8_t type, from; /* sim_type of result and source */
     uint8_t n_vector;   /* elements of a load or store */
+    uint8_t out, n_out; /* operands that are results */
     uint32_t flags;
     uint32_t guard;  /* a reference, or SIM_NONE */
     uint32_t member; /* SIM_MEET: the mask's reference, or SIM_NONE for all lanes */
@@ -235,6 +236,15 @@ typedef struct sim_copies {
     uint32_t groups[SIM_LANES]; /* that each lane has committed */
 } sim_copies;
 
+/* Lanes of a register whose value is uninitialized, and what loaded it (taint.c). */
+typedef struct sim_taint {
+    uint32_t mask;
+    const sim_insn *from;
+} sim_taint;
+enum {
+    SIM_SLOT = 64
+}; /* the least bytes of a register of a warp, and a divisor of where it lies */
+
 struct sim_warp {
     uint8_t *base[2]; /* registers, pool */
     sim_block *block;
@@ -247,9 +257,13 @@ struct sim_warp {
     /* of a meeting: what each lane brings, and who is there */
     uint64_t brought[SIM_LANES];
     uint32_t present;
-    bool is_split;  /* lanes come from several instructions: bring, then take */
-    uint8_t phase;  /* 1: bring, 2: take, 3: both */
-    uint32_t carry; /* a bit a lane */
+    bool is_split;            /* lanes come from several instructions: bring, then take */
+    uint8_t phase;            /* 1: bring, 2: take, 3: both */
+    sim_taint *taints;        /* of each slot of registers */
+    bool is_tainted;          /* one of them is marked */
+    uint32_t unknown;         /* lanes whose last load was of bytes that nobody wrote */
+    uint32_t brought_unknown; /* of the lanes of a meeting */
+    uint32_t carry;           /* a bit a lane */
     sim_copies copies;
     sim_memory *last; /* where the last access was */
 };
@@ -268,6 +282,7 @@ struct sim_block {
     uint8_t *local, *local_known; /* of each thread */
     sim_barrier barriers[SIM_BARRIERS];
     void *registers;
+    sim_taint *taints;
 };
 
 struct sim_machine {
@@ -296,6 +311,21 @@ sim_fault(sim_warp *w, const sim_insn *i, uint32_t lane, sim_fault_kind kind, co
     TNB_PRINTF(5, 6);
 uint64_t
 sim_random(sim_machine *m);
+/* Before a warp with marked registers executes an instruction: marks its results. */
+void
+sim_taint_move(sim_warp *w, const sim_insn *i, uint32_t mask);
+void
+sim_taint_guard(sim_warp *w, const sim_insn *i, uint32_t mask);
+/* Faults if an operand of one of the lanes is marked. */
+void
+sim_taint_refuse(sim_warp *w, const sim_insn *i, uint32_t operand, uint32_t mask, const char *what);
+void
+sim_taint_set(sim_warp *w, uint32_t ref, uint32_t mask, uint32_t value, const sim_insn *from);
+uint32_t
+sim_taint_mask(const sim_warp *w, uint32_t ref);
+/* The results are initialized. */
+void
+sim_taint_clear(sim_warp *w, const sim_insn *i, uint32_t mask);
 /* Completes the asynchronous copies of lanes that end. */
 void
 sim_complete_copies(sim_warp *w, uint32_t lanes);

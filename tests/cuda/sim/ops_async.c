@@ -419,6 +419,7 @@ sim_decode_mbarrier(sim_decoder *d)
         return false;
     i->type = kinds[n];
     i->space = SIM_GENERIC;
+    i->n_out = 1;
     for (uint32_t k = 2; k < p->n_parts; k++) {
         if (strncmp(p->part[k], "shared", 6) == 0)
             i->space = PTX_SHARED;

@@ -171,6 +171,7 @@ op_mma(sim_warp *w, const sim_insn *i, uint32_t mask)
     if (mask != SIM_ALL)
         sim_fault(w, i, (uint32_t)__builtin_ctz(mask), SIM_ILLEGAL,
                   "lanes 0x%08x of the warp have exited", ~mask);
+    sim_taint_clear(w, i, mask);
     read_fragments(w, i, &x);
     multiply(t, &x);
     for (uint32_t l = 0; l < SIM_LANES; l++)
@@ -248,6 +249,7 @@ sim_decode_mma(sim_decoder *d)
         for (uint32_t r = 0; r < n; r++)
             sim_push(d, i, v->kind == PTX_VECTOR ? &v->items[r] : v, type == E_F64 ? 8 : 4, 4);
     }
+    i->n_out = (uint8_t)counts[0];
     i->table = tnb_dup(d->a, t, sizeof t);
     sim_append(d, i);
     return true;
@@ -269,6 +271,7 @@ op_ldmatrix(sim_warp *w, const sim_insn *i, uint32_t mask)
     for (uint32_t l = 0; l < 8u * i->n_vector; l++)
         memcpy(rows[l / 8][l % 8],
                sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), 16, true, false), 16);
+    sim_taint_clear(w, i, mask);
     for (uint32_t k = 0; k < i->n_vector; k++)
         for (uint32_t l = 0; l < SIM_LANES; l++)
             for (uint32_t j = 0; j < 2; j++)
@@ -303,7 +306,7 @@ static void
 op_movmatrix(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     uint16_t rows[8][8];
-    (void)mask;
+    sim_taint_clear(w, i, mask);
     if (!(w->phase & 2))
         return;
     for (uint32_t l = 0; l < SIM_LANES; l++)
@@ -323,6 +326,7 @@ sim_decode_matrix_copy(sim_decoder *d)
     if (strcmp(p->text, "movmatrix.sync.aligned.m8n8.trans.b16") == 0 && p->n_operands == 2) {
         i->run = op_movmatrix;
         i->flags |= SIM_ALIGNED;
+        i->n_out = 1;
         sim_push(d, i, &p->operands[0], 4, 4);
         sim_push(d, i, &p->operands[1], 4, 4);
         sim_append(d, i);
@@ -342,6 +346,7 @@ sim_decode_matrix_copy(sim_decoder *d)
             return false;
     }
     i->flags |= SIM_ALIGNED;
+    i->n_out = load ? i->n_vector : 0;
     i->space = (uint8_t)(is_shared ? PTX_SHARED : SIM_GENERIC);
     const ptx_operand *v = &p->operands[load ? 0 : 1];
     if (i->n_vector == 0 || i->n_vector > 4 ||

@@ -22,6 +22,18 @@ sim_address(const sim_warp *w, const sim_insn *i, uint32_t lane)
 
 /* ---- checks ---- */
 
+/* A load of bytes that nobody wrote marks its result; other instructions do not read such bytes. */
+static void
+unknown(sim_warp *w, const sim_insn *i, uint32_t lane, uint32_t bytes, uint64_t address,
+        const char *what)
+{
+    if (i->run == sim_op_load)
+        w->unknown |= UINT32_C(1) << lane;
+    else
+        sim_fault(w, i, lane, SIM_ADDRESS, "%u bytes at 0x%llx of %s memory are uninitialized",
+                  bytes, (unsigned long long)address, what);
+}
+
 static uint8_t *
 window(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t bytes, bool reads,
        bool writes, ptx_space space)
@@ -45,9 +57,7 @@ window(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t byte
         at += mine;
     }
     if (reads && !sim_is_known(known, at, bytes))
-        sim_fault(w, i, lane, SIM_ADDRESS,
-                  "load of %u bytes at 0x%llx of %s memory, which are uninitialized", bytes,
-                  (unsigned long long)at, what);
+        unknown(w, i, lane, bytes, at, what);
     if (writes)
         sim_know(known, at, bytes);
     return memory + at;
@@ -72,10 +82,7 @@ global(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, uint32_t
     size_t at = address - m->start;
     if (m->known) {
         if (reads && !sim_is_known(m->known, at, bytes))
-            sim_fault(w, i, lane, SIM_ADDRESS,
-                      "load of %u bytes at 0x%llx (byte %zu of an allocation of %zu), which are "
-                      "uninitialized",
-                      bytes, (unsigned long long)address, at, m->bytes);
+            unknown(w, i, lane, bytes, address, "global");
         if (writes)
             sim_know(m->known, at, bytes);
     }
@@ -137,17 +144,36 @@ put(uint8_t *d, uint32_t width, const uint8_t *from, uint32_t bytes, bool is_sig
         for (uint32_t k = 0; k < i->n_vector; k++) \
             memcpy((T *)sim_at(w, i->ref[k]) + l, memory[l] + k * sizeof(T), sizeof(T));
 
+/* Which elements of a vector are known, when not all are. */
+static void
+mark(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    uint32_t unknown = w->unknown;
+    for (uint32_t k = 0; k < i->n_vector; k++) {
+        w->unknown = 0;
+        for (uint32_t left = unknown; left; left &= left - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(left);
+            (void)sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l) + k * i->bytes,
+                             i->bytes, true, false);
+        }
+        sim_taint_set(w, i->ref[k], mask, w->unknown, i);
+    }
+}
+
 void
 sim_op_load(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     const uint8_t *memory[SIM_LANES];
     uint32_t bytes = (uint32_t)i->bytes * i->n_vector;
     bool is_signed = i->type >= SIM_S8 && i->type <= SIM_S64;
+    w->unknown = 0;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         memory[l] =
             sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, true, false);
     }
+    if (w->unknown | w->is_tainted)
+        mark(w, i, mask);
     /* after all have read their addresses: a result may be one */
     if (mask == SIM_ALL && i->width[0] == i->bytes) {
         if (i->bytes == 4) {
@@ -185,6 +211,8 @@ void
 sim_op_store(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     uint32_t bytes = (uint32_t)i->bytes * i->n_vector;
+    for (uint32_t k = 0; w->is_tainted && k < i->n_vector; k++)
+        sim_taint_refuse(w, i, k, mask, "what is stored");
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         uint8_t *to =
@@ -276,6 +304,9 @@ void
 sim_op_atomic(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     uint64_t old[SIM_LANES];
+    for (uint32_t k = 1; w->is_tainted && k < i->n_ref; k++)
+        if (k != i->address)
+            sim_taint_refuse(w, i, k, mask, "the operand");
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         uint64_t b = 0, c = 0, before = w->machine->last_effect;

@@ -7,6 +7,9 @@
 
 enum { BRING = 1, TAKE = 2 };
 
+static void
+op_shuffle(sim_warp *w, const sim_insn *i, uint32_t mask);
+
 /* Values of up to 8 bytes. */
 static void
 bring(sim_warp *w, const sim_insn *i, uint32_t operand, uint32_t mask)
@@ -15,6 +18,9 @@ bring(sim_warp *w, const sim_insn *i, uint32_t operand, uint32_t mask)
     uint32_t width = i->width[operand];
     if (!(w->phase & BRING))
         return;
+    if (w->is_tainted && i->run != op_shuffle)
+        sim_taint_refuse(w, i, operand, mask, "what a lane brings");
+    w->brought_unknown = (w->brought_unknown & ~mask) | (sim_taint_mask(w, i->ref[operand]) & mask);
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         w->brought[l] = 0;
@@ -35,6 +41,7 @@ op_shuffle(sim_warp *w, const sim_insn *i, uint32_t mask)
     uint32_t *d = sim_at(w, i->ref[0]), inside = 0;
     const uint32_t *pb = sim_at(w, i->ref[3]), *pc = sim_at(w, i->ref[4]);
     char mode = i->ptx->part[2][0];
+    uint32_t unknown = 0;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         uint32_t b = pb[l] & 31, clamp = pc[l] & 31, segments = pc[l] >> 8 & 31;
@@ -48,9 +55,12 @@ op_shuffle(sim_warp *w, const sim_insn *i, uint32_t mask)
         if (!(w->present >> source & 1))
             sim_fault(w, i, l, SIM_ILLEGAL, "reads lane %u, which does not take part", source);
         inside |= (uint32_t)ok << l;
+        unknown |= (w->brought_unknown >> source & 1) << l;
         d[l] = (uint32_t)w->brought[source];
     }
     sim_set_predicate(w, i->ref[1], mask, inside);
+    sim_taint_clear(w, i, mask);
+    sim_taint_set(w, i->ref[0], mask, unknown, i);
 }
 
 /* vote.sync.mode d, {!}a, membermask */
@@ -61,6 +71,7 @@ op_vote(sim_warp *w, const sim_insn *i, uint32_t mask)
     if (!(w->phase & TAKE))
         return;
     uint32_t votes = 0, all = w->present;
+    sim_taint_clear(w, i, mask);
     for (uint32_t left = all; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         votes |= (uint32_t)(w->brought[l] & 1) << l;
@@ -86,6 +97,7 @@ op_match(sim_warp *w, const sim_insn *i, uint32_t mask)
     if (!(w->phase & TAKE))
         return;
     uint32_t *d = sim_at(w, i->ref[0]), same[SIM_LANES];
+    sim_taint_clear(w, i, mask);
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         same[l] = 0;
@@ -109,6 +121,7 @@ op_reduce(sim_warp *w, const sim_insn *i, uint32_t mask)
         return;
     uint32_t *d = sim_at(w, i->ref[0]);
     const char *op = i->ptx->part[2];
+    sim_taint_clear(w, i, mask);
     bool is_signed = i->ptx->part[3][0] == 's';
     uint32_t left = w->present, r = (uint32_t)w->brought[__builtin_ctz(left)];
     for (left &= left - 1; left; left &= left - 1) {
@@ -130,6 +143,7 @@ op_elect(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     if (!(w->phase & TAKE))
         return;
+    sim_taint_clear(w, i, mask);
     uint32_t *d = sim_at(w, i->ref[0]), leader = (uint32_t)__builtin_ctz(w->present);
     SIM_EACH(mask, l, d[l] = leader);
     sim_set_predicate(w, i->ref[1], mask, UINT32_C(1) << leader);

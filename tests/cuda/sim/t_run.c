@@ -251,6 +251,15 @@ threads_are_independent(void **state)
 static const char faults[] =
     "extern \"C\" __global__ void bounds(int *p, long long n) { p[n + threadIdx.x] = 1; }\n"
     "extern \"C\" __global__ void unset(int *p) { p[threadIdx.x] += 1; }\n"
+    "extern \"C\" __global__ void unset_branch(int *p) { if (p[threadIdx.x] > 3) p[0] = 1; }\n"
+    "extern \"C\" __global__ void unset_address(int *p) { p[p[0]] = 1; }\n"
+    "extern \"C\" __global__ void unset_lane(int *p) { if (threadIdx.x < 16) p[threadIdx.x] = 1; "
+    "p[threadIdx.x % 16] = __shfl_down_sync(~0u, p[threadIdx.x], 16); }\n"
+    "extern \"C\" __global__ void not_wanted(int *p) { for (int k = 0; k < 3; k++) { if (k == 0) "
+    "*p = 0; *p += k; } p[1] = (int)threadIdx.x > 99 ? p[2] : 5; asm volatile(\"{ .reg .pred a, b; "
+    ".reg .u32 x, y; ld.global.u32 x, [%0]; setp.eq.s32 a, %1, 77; setp.eq.and.s32 b, x, 3, a; "
+    "and.pred b, a, b; selp.u32 y, x, 6, b; st.global.u32 [%0], y; }\" :: \"l\"(p + 3), "
+    "\"r\"((int)threadIdx.x)); }\n"
     "extern \"C\" __global__ void unset_shared(int *p) { __shared__ int s[32]; if (threadIdx.x != "
     "9) s[threadIdx.x] = 1; __syncthreads(); p[threadIdx.x] = s[threadIdx.x]; }\n"
     "extern \"C\" __global__ void shared_bounds(int *p) { __shared__ volatile int s[32]; "
@@ -278,7 +287,10 @@ faults_are_located(void **state)
     } cases[] = {
         {"bounds", SIM_ADDRESS, "store of 4 bytes", "thread (31, 0, 0) of block (0, 0, 0)"},
         {"bounds", SIM_ADDRESS, "0 bytes behind the end of an allocation of 128", "(st.global"},
-        {"unset", SIM_ADDRESS, "uninitialized", "(ld.global.u32)"},
+        {"unset", SIM_ADDRESS, "what is stored is uninitialized", "(ld.global.u32)"},
+        {"unset_branch", SIM_ADDRESS, "the condition is uninitialized", "(ld.global.u32)"},
+        {"unset_address", SIM_ADDRESS, "the address is uninitialized", "(ld.global.u32)"},
+        {"unset_lane", SIM_ADDRESS, "what is stored is uninitialized", "(shfl.sync.down.b32)"},
         {"unset_shared", SIM_ADDRESS, "uninitialized", "thread (9, 0, 0)"},
         {"shared_bounds", SIM_ADDRESS, "of shared memory, which has 128 bytes",
          "thread (31, 0, 0)"},
@@ -301,6 +313,20 @@ faults_are_located(void **state)
             fail_msg("%s: %d %s", cases[c].kernel, st, err.message);
         sim_free(d.m);
     }
+}
+
+/* Compilers load before they know whether the value is wanted. */
+static void
+values_that_are_not_wanted_may_be_uninitialized(void **state)
+{
+    (void)state;
+    device d = device_with(faults, 0, false);
+    int out[4] = {0};
+    uint64_t p[] = {upload(&d, NULL, sizeof out)};
+    run(&d, "not_wanted", SIZE(1, 1), p);
+    download(&d, p[0], out, sizeof out);
+    assert_true(out[0] == 3 && out[1] == 5 && out[3] == 6);
+    sim_free(d.m);
 }
 
 static void
@@ -354,6 +380,7 @@ main(void)
         cmocka_unit_test(lanes_exchange_values),
         cmocka_unit_test(threads_are_independent),
         cmocka_unit_test(faults_are_located),
+        cmocka_unit_test(values_that_are_not_wanted_may_be_uninitialized),
         cmocka_unit_test(memory_is_not_used_after_it_is_freed),
         cmocka_unit_test(launches_have_limits),
     };

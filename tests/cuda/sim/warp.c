@@ -288,6 +288,7 @@ static void
 branch_by_table(sim_warp *w, sim_group *g, const sim_insn *i, uint32_t active)
 {
     const uint32_t *index = sim_at(w, i->ref[0]);
+    sim_taint_refuse(w, i, 0, active, "the index of a table");
     uint32_t skip = g->mask & ~active, pc = g->pc;
     for (uint32_t left = active; left;) {
         uint32_t first = (uint32_t)__builtin_ctz(left), same = 0;
@@ -358,11 +359,15 @@ sim_run_warp(sim_warp *w, uint32_t turn)
             uint32_t active = mask;
             if (i->guard != SIM_NONE) {
                 uint32_t p = *(const uint32_t *)sim_at(w, i->guard);
+                if (w->is_tainted)
+                    sim_taint_guard(w, i, mask);
                 active &= i->guard_negated ? ~p : p;
             }
             m->executed++;
             turn--;
             if (i->flow == SIM_PLAIN) {
+                if (active && w->is_tainted)
+                    sim_taint_move(w, i, active);
                 if (active)
                     i->run(w, i, active);
                 pc++;
