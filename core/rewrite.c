@@ -16,8 +16,9 @@ struct state {
     tnb_ptrmap memo;
     const tn_node *root;
     tnb_arena *arena;
-    bool fresh;      /* definitions are renewed even if nothing in them changed */
-    tnb_ptrmap used; /* fresh: free variables met as uses */
+    bool fresh;          /* definitions are renewed even if nothing in them changed */
+    const tn_node *view; /* a buffer that a DECL_BUFFER defines, in memory defined elsewhere */
+    tnb_ptrmap used;     /* fresh: free variables met as uses */
 };
 
 static const tn_node removed = {.kind = TN_KIND_NONE,
@@ -255,6 +256,7 @@ renew_children(tn_rewriter *r, const tn_node *n)
     const tn_kind_info *k = &tn_kinds[n->kind];
     memcpy(&copy, n, k->size);
     bool changed = false, type_changed = false;
+    const bool is_view = n == state_of(r)->view;
     /* the type of what defines variables may name them: it comes behind the definitions */
     bool type_last = n->kind == TN_KIND_FUNCTION || n->kind == TN_KIND_SEQ_EXPR;
     if (n->type && !type_last) {
@@ -263,7 +265,10 @@ renew_children(tn_rewriter *r, const tn_node *n)
     }
     for (const tn_field *f = k->fields; f->name; f++) {
         char *at = (char *)&copy + f->offset;
-        bool is_def = f->type == TN_FIELD_DEF || f->type == TN_FIELD_DEFS;
+        bool is_def = (f->type == TN_FIELD_DEF || f->type == TN_FIELD_DEFS) &&
+                      !(is_view && f->offset == offsetof(tn_buffer, data));
+        if (n->kind == TN_KIND_DECL_BUFFER && is_def)
+            state_of(r)->view = tn_field_node(n, f);
         if (f->type == TN_FIELD_NODE || f->type == TN_FIELD_DEF) {
             const tn_node *c = tn_field_node(n, f);
             if (!c)
