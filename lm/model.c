@@ -117,6 +117,15 @@ open_tokenizer(tnl_model *m, const json_t *model, const tnl_model_options *o, tn
     return st;
 }
 
+/* Whether the entry is another one's weight in another layout. */
+static bool
+is_interleaved(const json_t *weight)
+{
+    const char *kind =
+        json_string_value(json_object_get(json_object_get(weight, "transform"), "kind"));
+    return kind && strcmp(kind, "interleave_rows") == 0;
+}
+
 static tnb_status
 read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err *err)
 {
@@ -130,7 +139,8 @@ read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err
         add_stop(m, json_is_integer(v) ? json_integer_value(v) : -1);
     json_array_foreach(json_object_get(json_object_get(json_object_get(root, "attrs"), "params"),
                                        "list"),
-                       i, v) m->facts.weight_bytes += (uint64_t)count_of(v, "bytes");
+                       i, v) if (!is_interleaved(v)) m->facts.weight_bytes +=
+        (uint64_t)count_of(v, "bytes");
     TNB_TRY(open_tokenizer(m, model, o, err));
     add_stop(m, tnl_meaning_token(m->tokenizer, TNL_END_OF_TEXT));
     return TNB_OK;

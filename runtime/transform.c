@@ -57,17 +57,33 @@ interleave_field(const transform *t, const transform_field *f, const char *from,
     return to;
 }
 
+/* A field of a block of the last panel, where rows are missing: their bytes are 0. */
+static char *
+fill_field(const transform *t, const transform_field *f, const char *from, uint64_t rows, char *to)
+{
+    for (uint64_t g = 0; g < f->bytes; g += f->granule) {
+        to = gather(from + g, t->source_row, rows, f->granule, to);
+        memset(to, 0, (t->unit - rows) * f->granule);
+        to += (t->unit - rows) * f->granule;
+    }
+    return to;
+}
+
 static void
 interleave(transform *t, const char *source, uint64_t first, uint64_t n, char *out)
 {
     for (uint64_t row = first; row < first + n; row += t->unit)
         for (uint64_t at = 0; at < t->source_row; at += t->block)
-            for (uint64_t i = 0; i < t->n_fields; i++)
-                out = interleave_field(t, &t->fields[i],
-                                       source + row * t->source_row + at + t->fields[i].start, out);
+            for (uint64_t i = 0; i < t->n_fields; i++) {
+                const transform_field *f = &t->fields[i];
+                const char *from = source + row * t->source_row + at + f->start;
+                out = row + t->unit <= t->source_rows
+                          ? interleave_field(t, f, from, out)
+                          : fill_field(t, f, from, t->source_rows - row, out);
+            }
 }
 
-/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]} */
+/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...], "source_rows": N} */
 static tnb_status
 read_interleave(transform *t, const json_t *o, tnb_err *err)
 {
@@ -82,6 +98,10 @@ read_interleave(transform *t, const json_t *o, tnb_err *err)
         return transform_bad(err, "of rows without rows, block and fields");
     if (t->rows % t->unit || t->row_bytes % t->block)
         return transform_bad(err, "whose panels or blocks do not divide the weight");
+    if (json_object_get(o, "source_rows") &&
+        (!transform_count(json_object_get(o, "source_rows"), &t->source_rows) ||
+         t->source_rows > t->rows || t->rows - t->source_rows >= t->unit))
+        return transform_bad(err, "whose source's rows are not those of the panels");
     for (uint64_t i = 0; i < t->n_fields; i++) {
         const json_t *f = json_array_get(fields, i);
         transform_field *g = &t->fields[i];
@@ -113,6 +133,7 @@ transform_read(const json_t *o, const transform_result *result, tnb_arena *arena
     if (tnb_arena_failed(arena))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the list of weights");
     t->rows = result->ndim > 1 ? (uint64_t)result->shape[0] : 1;
+    t->source_rows = t->rows;
     t->unit = 1;
     t->dtype = result->dtype;
     t->row_bytes = t->rows ? result->bytes / t->rows : 0;
@@ -124,7 +145,7 @@ transform_read(const json_t *o, const transform_result *result, tnb_arena *arena
         TNB_TRY(kinds[i].read(t, o, err));
         if (t->source_row > UINT64_MAX / t->rows)
             return transform_bad(err, "of a source without end");
-        *source_bytes = t->rows * t->source_row;
+        *source_bytes = t->source_rows * t->source_row;
         *out = t;
         return TNB_OK;
     }
@@ -157,7 +178,7 @@ transform_source_range(const transform *t, uint64_t first, uint64_t n, uint64_t 
                        uint64_t *bytes)
 {
     *offset = first * t->source_row;
-    *bytes = n * t->source_row;
+    *bytes = (first + n > t->source_rows ? t->source_rows - first : n) * t->source_row;
 }
 
 void

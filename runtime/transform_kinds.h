@@ -16,6 +16,7 @@ struct transform {
     uint64_t rows, unit, row_bytes; /* of the result */
     tnb_dtype dtype;                /* of the result */
     uint64_t source_row;            /* bytes; to be filled in */
+    uint64_t source_rows;           /* the last panel may lack some */
     void (*make)(struct transform *t, const char *source, uint64_t first, uint64_t n, char *out);
     /* interleave_rows */
     uint64_t block, n_fields;

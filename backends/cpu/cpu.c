@@ -36,6 +36,10 @@ static const tn_attr_schema attrs[] = {
      "1: where the processor multiplies bfloat16, products of float32 are made of operands rounded "
      "to it",
      "0|1"},
+    {"block_activations", TN_ATTR_STR, 0, "\"int8\"",
+     "what activations are in products with weights in GGUF's blocks: int8, quantized by blocks of "
+     "32, or float32",
+     "int8|float32"},
     {"cc_timeout", TN_ATTR_INT, 0, "900",
      "seconds after which a run of the C compiler is given up; 0: never", "0..1000000"},
     {"mtriple", TN_ATTR_STR, 0, "\"\"",
@@ -62,7 +66,7 @@ static const tn_target_kind cpu = {
 };
 static const tn_target_kind *const targets[] = {&cpu};
 
-static const tn_pass *const passes[] = {&cpu_block_layouts, &cpu_widen_loop};
+static const tn_pass *const passes[] = {&cpu_block_layouts, &cpu_block_products, &cpu_widen_loop};
 
 static const tnk_rule *const rules[] = {
 #define CPU_RULE(id) &cpu_rule_##id,
@@ -73,7 +77,8 @@ static const tnk_rule *const rules[] = {
 static const tn_evaluator *const evaluators[] = {&cpu_native};
 
 TN_PLUGIN(cpu, "0.1.0", "Apache-2.0", "processors, through the system's C compiler",
-          .targets = targets, .n_targets = 1, .passes = passes, .n_passes = 2, .rules = rules,
+          .targets = targets, .n_targets = 1, .passes = passes,
+          .n_passes = sizeof passes / sizeof *passes, .rules = rules,
           .n_rules = sizeof rules / sizeof rules[0], .legalizers = cpu_legalizers,
           .n_legalizers = CPU_N_LEGALIZERS, .tensor_intrins = cpu_tensor_intrins,
           .n_tensor_intrins = CPU_N_TENSOR_INTRINS, .evaluators = evaluators, .n_evaluators = 1);

@@ -43,6 +43,8 @@ cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name);
 
 /* ---- block_layouts.c ---- */
 extern const tn_pass cpu_block_layouts;
+/* ---- block_product.c ---- */
+extern const tn_pass cpu_block_products;
 /* ---- widen_loop.c ---- */
 extern const tn_pass cpu_widen_loop;
 

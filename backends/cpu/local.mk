@@ -8,6 +8,9 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/attention.h \
 	backends/cpu/attrs.c \
 	backends/cpu/block_layouts.c \
+	backends/cpu/block_product.c \
+	backends/cpu/block_product.h \
+	backends/cpu/block_program.c \
 	backends/cpu/codegen.c \
 	backends/cpu/cpu.c \
 	backends/cpu/cpu.h \

@@ -16,6 +16,7 @@ const char *const cpu_legalize[] = {
     "FoldBatchNorm",
     "FakeQuantizationToInteger",
     "BlockLayouts",
+    "BlockProducts",
     "LegalizeOps",
     "DeadCodeElimination",
     "AnnotateTIROpPattern",

@@ -236,6 +236,25 @@ attributes(tn_ctx *ctx, const tn_module *original, const tn_module *finalized)
     return d;
 }
 
+/* Passes of a target may add weights in a layout of their own (`params`); the artifact has one list of them. */
+static bool
+agree_on_weights(tn_ctx *ctx, const struct driver_variant *variants, uint32_t n)
+{
+    const tn_node *first = tn_dict_get(variants[0].module->attrs, "params");
+    for (uint32_t i = 1; i < n; i++) {
+        const tn_node *other = tn_dict_get(variants[i].module->attrs, "params");
+        if (first == other || (first && other && tn_equal(ctx, first, other, false, NULL)))
+            continue;
+        tn_error(ctx, 0, TNB_UNSUPPORTED,
+                 "variants of one artifact need the weights in different layouts");
+        tnb_diag_hint(tn_diags(ctx),
+                      "compile an artifact for each target; the layout of the target "
+                      "cpu goes with block_activations=int8");
+        return false;
+    }
+    return true;
+}
+
 tnb_status
 driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publics,
                 uint32_t n_publics, const struct driver_variant *variants, uint32_t n, tnb_buf *out)
@@ -245,6 +264,8 @@ driver_metadata(tn_ctx *ctx, const tn_module *original, const char *const *publi
     const tn_node **sigs = TNB_NEW_N(a, const tn_node *, n_publics),
                   **vs = TNB_NEW_N(a, const tn_node *, n);
     uint32_t k = 0;
+    if (!agree_on_weights(ctx, variants, n))
+        return TNB_UNSUPPORTED;
     for (uint32_t i = 0; i < n_publics; i++) {
         const tn_function *now = tn_as_function(tn_module_get(variants[0].module, publics[i]));
         const tn_function *before = tn_as_function(tn_module_get(original, publics[i]));

@@ -105,6 +105,15 @@ choice(tnk_emitter *e, const tn_expr *const *a)
 static void
 shift(tnk_emitter *e, const tn_call *c, tnb_dtype d, bool left)
 {
+    const tn_broadcast *all = tn_as_broadcast(c->args.at[1]);
+    int64_t n;
+    if (d.lanes > 1 && e->d->gnu_vectors && all && tn_int_value(all->value, &n) && n >= 0 &&
+        n < d.bits && (!left || d.code == TNB_UINT)) {
+        put(e, "(");
+        ex(e, c->args.at[0]);
+        tnb_buf_printf(e->out, left ? " << %d)" : " >> %d)", (int)n);
+        return;
+    }
     const char *f = tnk_help_shift(e, with_lanes(d, 1), left);
     call2(e, d.lanes > 1 ? tnk_help_map(e, d, d, f, 2) : f, c->args.at[0], c->args.at[1]);
 }

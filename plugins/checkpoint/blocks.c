@@ -224,9 +224,9 @@ read_element(tnk_te *te, const tn_node *bytes, uint32_t type, const tn_expr *row
 }
 
 const tn_expr *
-checkpoint_dequantize(checkpoint_function *f, const tn_expr *rows, uint32_t type, int64_t columns)
+checkpoint_dequantize(tn_builder *b, const tn_expr *rows, uint32_t type, int64_t columns)
 {
-    tn_ctx *ctx = f->ctx;
+    tn_ctx *ctx = tn_builder_ctx(b);
     tn_list dims;
     const shape t = shape_of(type);
     tnk_te *te = tnk_te_new(ctx);
@@ -242,14 +242,14 @@ checkpoint_dequantize(checkpoint_function *f, const tn_expr *rows, uint32_t type
                                       tn_floordivi(ctx, within, t.lanes),
                                       tn_floormodi(ctx, within, t.lanes)));
     const char *name = tn_strf(ctx, "dequantize_%s", tnb_gguf_type_of(type).name);
-    return tn_emit(f->b, tnk_te_call(te, f->b, name, &rows, 1, &out, 1), "dequantized");
+    return tn_emit(b, tnk_te_call(te, b, name, &rows, 1, &out, 1), "dequantized");
 }
 
 const tn_expr *
-checkpoint_block_product(checkpoint_function *f, const tn_expr *x, const tn_expr *rows,
-                         uint32_t type, int64_t columns)
+checkpoint_block_product(tn_builder *b, const tn_expr *x, const tn_expr *rows, uint32_t type,
+                         int64_t columns)
 {
-    tn_ctx *ctx = f->ctx;
+    tn_ctx *ctx = tn_builder_ctx(b);
     tn_list dims, out_dims;
     const shape t = shape_of(type);
     tnk_te *te = tnk_te_new(ctx);
@@ -285,5 +285,5 @@ checkpoint_block_product(checkpoint_function *f, const tn_expr *x, const tn_expr
     const tn_node *out = tnk_te_sum(s, sum);
     const tn_expr *operands[] = {x, rows};
     const char *name = tn_strf(ctx, "product_%s", tnb_gguf_type_of(type).name);
-    return tn_emit(f->b, tnk_te_call(te, f->b, name, operands, 2, &out, 1), "product");
+    return tn_emit(b, tnk_te_call(te, b, name, operands, 2, &out, 1), "product");
 }

@@ -153,11 +153,13 @@ bool
 checkpoint_knows_blocks(uint32_t type);
 /* Rows of blocks, uint8 [n, bytes], as float32 [n, columns]. */
 const tn_expr *
-checkpoint_dequantize(checkpoint_function *f, const tn_expr *rows, uint32_t type, int64_t columns);
+checkpoint_dequantize(tn_builder *b, const tn_expr *rows, uint32_t type, int64_t columns);
 /* x, float32 [batch, length, columns], times the turned matrix of blocks: [batch, length, n]. */
 const tn_expr *
-checkpoint_block_product(checkpoint_function *f, const tn_expr *x, const tn_expr *rows,
-                         uint32_t type, int64_t columns);
+checkpoint_block_product(tn_builder *b, const tn_expr *x, const tn_expr *rows, uint32_t type,
+                         int64_t columns);
+/* R.gguf_matmul: the same as an operator, of which a target may make something else. */
+extern const tn_op checkpoint_gguf_matmul;
 
 /* The names of --quantize, ending in NULL, and what they are; NULL: no such one. */
 extern const char *const checkpoint_quantizations[];

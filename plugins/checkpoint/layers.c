@@ -5,6 +5,7 @@
 #include "checkpoint.h"
 
 #include <math.h>
+#include "tenon/base/gguf.h"
 #include "tenon/core/registry.h"
 
 /* ---- short forms ---- */
@@ -108,10 +109,14 @@ linear(checkpoint_function *f, const tn_expr *x, int64_t layer, const char *name
     const bool blocks = !t->dtype.bits;
     if (t->scales) {
         y = quantized_product(f, x, t);
-    } else if (blocks && tn_is_int_const(f->length, 1)) {
-        y = checkpoint_block_product(f, x, w, t->blocks, t->shape[1]);
+    } else if (blocks) {
+        const tn_node *type = tn_string(f->ctx, tnb_gguf_type_of(t->blocks).name);
+        y = emit(f,
+                 tn_call_opv(f->ctx, "gguf_matmul", tn_dictv(f->ctx, "type", type, NULL), x, w,
+                             NULL),
+                 "product");
     } else {
-        w = blocks ? checkpoint_dequantize(f, w, t->blocks, t->shape[1]) : to_float(f, w);
+        w = to_float(f, w);
         if (!t->turned)
             w = emit(f, tn_call_opv(f->ctx, "permute_dims", NULL, w, NULL), "turned");
         y = emit(f, tn_call_opv(f->ctx, "matmul", NULL, x, w, NULL), "matmul");
@@ -283,7 +288,7 @@ rows_of(checkpoint_function *f, const char *name, const tn_expr *at)
         return checkpoint_quantized_values(f, t, rows, scales);
     }
     return t->dtype.bits ? to_float(f, rows)
-                         : checkpoint_dequantize(f, rows, t->blocks, t->shape[1]);
+                         : checkpoint_dequantize(f->b, rows, t->blocks, t->shape[1]);
 }
 
 const tn_expr *

@@ -12,6 +12,7 @@ plugins_checkpoint_checkpoint_la_SOURCES = \
 	plugins/checkpoint/llama2c.c \
 	plugins/checkpoint/module.c \
 	plugins/checkpoint/plugin.c \
+	plugins/checkpoint/product.c \
 	plugins/checkpoint/quantized.c \
 	plugins/checkpoint/weights.c
 plugins_checkpoint_checkpoint_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)

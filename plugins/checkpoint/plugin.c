@@ -118,6 +118,8 @@ static const tnk_importer llama2c = {
     .quantizations = checkpoint_quantizations,
 };
 static const tnk_importer *const importers[] = {&gguf, &huggingface, &llama2c};
+static const tn_op *const ops[] = {&checkpoint_gguf_matmul};
 
 TN_PLUGIN(checkpoint, "0.1.0", "Apache-2.0", "importers of language models' checkpoints",
-          .importers = importers, .n_importers = sizeof importers / sizeof *importers);
+          .ops = ops, .n_ops = 1, .importers = importers,
+          .n_importers = sizeof importers / sizeof *importers);

@@ -24,8 +24,8 @@ LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_fr
           "original_max_position_embeddings": 16}
 
 
-def compare(name, source, want, ways=WAYS, mutations=()):
-    compare_logits(name, source, IDS, want, ways, mutations)
+def compare(name, source, want, ways=WAYS, mutations=(), **how):
+    compare_logits(name, source, IDS, want, ways, mutations, **how)
 
 
 def mutations(m):
@@ -101,6 +101,8 @@ for kind in ("F16", "BF16", *BLOCKS):
     types.update({"": kind})
     source = write("model.gguf", m.gguf(types=types))
     compare(kind, source, m.logits(IDS), ways=("once", "steps", "batch"))
+    if kind in ("Q4_0", "Q6_K") and TARGET == "cpu":  # repacked weights, activations in int8
+        compare(kind + ", int8", source, m.logits(IDS), ways=("once", "steps", "batch"), target="cpu", tolerance=0.1)
 
 # ---- what is refused ----
 good = Model(seed=40)

@@ -34,10 +34,11 @@ check_PROGRAMS += tests/llm/logits
 tests_llm_logits_SOURCES = tests/llm/logits.c
 tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
-TESTS += tests/llm/checkpoints.py tests/llm/kept_logits.py tests/llm/quantized.py
+TESTS += tests/llm/checkpoints.py tests/llm/block_product.py tests/llm/kept_logits.py tests/llm/quantized.py
 LONG_TESTS += tests/llm/families.py
 EXTRA_DIST += \
 	tests/llm/checkpoints.py \
+	tests/llm/block_product.py \
 	tests/llm/compare.py \
 	tests/llm/drawn_weights.py \
 	tests/llm/families.py \

@@ -344,6 +344,30 @@ rows_are_interleaved(void **state)
 }
 
 static void
+rows_that_the_last_panel_lacks_are_zero(void **state)
+{
+    (void)state;
+    char path[4400];
+    snprintf(path, sizeof path, "%s", write_numbers("w.bin"));
+    tnr_session *s =
+        open_session(compile("t.tno", path,
+                             INTERLEAVED("2", "6",
+                                         "[2, 2], [4, 1]], \"source_rows\": 3, \"x\": [")),
+                     NULL);
+    tnr_value params, item;
+    OK(tnr_params_open(tnr_session_vm(s), NULL, &params, &err));
+    OK(tnr_tuple_item(params.u.tuple, 0, &item, &err));
+    const unsigned char *got = tnr_tensor_data(item.u.tensor);
+    for (int at = 24; at < 48; at++) {
+        int b = (at - 24) / 12, i = at % 12, r = i < 4 ? i / 2 : i % 2,
+            k = i < 4 ? i % 2 : 2 + (i - 4) / 2;
+        assert_int_equal(got[at], r ? 0 : 24 + b * 6 + k);
+    }
+    tnr_release(&params);
+    tnr_session_close(s);
+}
+
+static void
 wrong_transforms_are_refused(void **state)
 {
     (void)state;
@@ -358,6 +382,9 @@ wrong_transforms_are_refused(void **state)
         INTERLEAVED("2", "6", ""),
         INTERLEAVED("2", "6", "[2], [4]"),
         INTERLEAVED("2", "6", "1, 2"),
+        INTERLEAVED("2", "6", "[2, 2], [4, 1]], \"source_rows\": 5, \"x\": ["),
+        INTERLEAVED("2", "6", "[2, 2], [4, 1]], \"source_rows\": 2, \"x\": ["),
+        INTERLEAVED("2", "6", "[2, 2], [4, 1]], \"source_rows\": \"3\", \"x\": ["),
         TRANSFORMED("\"kind\": 5"),
         TRANSFORMED("\"kind\": \"convert\", \"from\": \"float32\""),
         TRANSFORMED("\"kind\": \"convert\", \"from\": \"int8\""),
@@ -589,6 +616,7 @@ main(void)
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(wrong_metadata_are_refused),
         cmocka_unit_test(rows_are_interleaved),
+        cmocka_unit_test(rows_that_the_last_panel_lacks_are_zero),
         cmocka_unit_test(wrong_transforms_are_refused),
         cmocka_unit_test(transformed_weights_are_kept_in_a_file),
         cmocka_unit_test(without_a_cache_weights_are_transformed_in_memory),

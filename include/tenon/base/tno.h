@@ -17,7 +17,8 @@
  *              A weight may have a "transform": dtype, shape and bytes are then those of what the runtime makes of the file's bytes
  *              from "offset" on, once:
  *              {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]}: panels of R rows of blocks of B
- *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row;
+ *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row.
+ *              Where the file has fewer rows, "source_rows" of them, bytes of those that the last panel lacks are 0;
  *              {"kind": "quantize", "part": "numbers" or "scales", "bits": B, "columns": K, "from": DTYPE, "scales": DTYPE, "turned":
  *              BOOL}: rows of K floats, or columns where they are turned, as words with numbers of 4 or 8 bits, or as the scales of
  *              groups of 32 (runtime/quantize.c);
