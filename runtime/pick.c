@@ -56,19 +56,27 @@ count_names(const char *list)
     return n;
 }
 
-/* The place of the first name that is the variant's target or device; behind all where there is none. */
+/* The place of a name in the list; behind all where it is not there. */
 static uint32_t
-place_of(const tnr_variant *v, const char *list)
+find_name(const char *name, const char *list)
 {
     uint32_t place = 0;
     for (const char *at = list; at && *(at += strspn(at, BETWEEN)); place++) {
         size_t n = strcspn(at, BETWEEN);
-        if ((strlen(v->name) == n && !memcmp(v->name, at, n)) ||
-            (strlen(v->device) == n && !memcmp(v->device, at, n)))
+        if (strlen(name) == n && !memcmp(name, at, n))
             break;
         at += n;
     }
     return place;
+}
+
+/* The place of the variant's target or else of its device, and whether it is the target's. */
+static uint32_t
+place_of(const tnr_variant *v, const char *list, bool *exactly)
+{
+    uint32_t place = find_name(v->name, list);
+    *exactly = place < count_names(list);
+    return *exactly ? place : find_name(v->device, list);
 }
 
 /* A choice under way. */
@@ -92,15 +100,17 @@ pass_over(struct choice *c, uint32_t i, const tnb_err *e)
                    v->name, v->device, e->message);
 }
 
-/* The first of those at this place that can run; the number of variants if there is none. */
+/* The first of those at this place that can run, by their targets' names or by their devices'; the number of variants if there is
+ * none. */
 static uint32_t
-try_place(struct choice *c, uint32_t place)
+try_place(struct choice *c, uint32_t place, bool by_target)
 {
     const char *list = c->wanted ? c->wanted : c->preferred;
     for (uint32_t i = 0; i < c->a->n_variants; i++) {
         const tnr_variant *v = &c->a->variants[i].info;
+        bool exactly;
         tnb_err e = {0};
-        if (place_of(v, list) != place)
+        if (place_of(v, list, &exactly) != place || exactly != by_target)
             continue;
         if (c->wanted && place == count_names(list)) {
             (void)tnb_fail(&e, TNB_NOT_FOUND, "'%s' was asked for", c->wanted);
@@ -119,13 +129,14 @@ static void
 say_picked(const struct choice *c, uint32_t i, tnb_buf *why)
 {
     const tnr_variant *v = &c->a->variants[i].info;
+    bool exactly;
     tnb_buf b = {0};
     if (!why && c->a->n_variants == 1)
         return;
     tnb_buf_printf(&b, "variant %" PRIu32 " (%s on %s) is used: ", i, v->name, v->device);
     if (c->wanted)
         tnb_buf_printf(&b, "'%s' was asked for", c->wanted);
-    else if (place_of(v, c->preferred) < count_names(c->preferred))
+    else if (place_of(v, c->preferred, &exactly) < count_names(c->preferred))
         tnb_buf_puts(&b, "the first of [tenon] target_order that can run here");
     else
         tnb_buf_puts(&b, "the first in the file that can run here");
@@ -165,8 +176,11 @@ tnr_artifact_pick(tnr_runtime *rt, const tnr_artifact *a, const char *wanted, ui
     if (rt->opt.conf)
         c.preferred = tnb_conf_text(rt->opt.conf, "tenon", "", "target_order");
     uint32_t found = a->n_variants, places = count_names(wanted ? wanted : c.preferred);
-    for (uint32_t place = 0; place <= places && found == a->n_variants; place++)
-        found = try_place(&c, place);
+    for (uint32_t place = 0; place <= places && found == a->n_variants; place++) {
+        found = try_place(&c, place, true);
+        if (found == a->n_variants)
+            found = try_place(&c, place, false);
+    }
     tnb_status st = TNB_OK;
     if (found < a->n_variants) {
         *variant = found;

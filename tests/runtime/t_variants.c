@@ -28,11 +28,15 @@ program(int64_t number)
     return p;
 }
 
-/* fast needs what no device has, small and large run on the device "host", lost is for a device that is not here. */
+/* fast needs what no device has, small, large and host run on the device "host", lost is for a
+ * device that is not here. */
+/* What the code of the target host needs. */
+static const char *host_needs = "";
+
 static uint8_t *
 several(size_t *n)
 {
-    static const char json[] =
+    static const char format[] =
         "{\"functions\": {\"main\": {\"params\": [], \"results\": []}}, \"variants\": ["
         "{\"name\": \"fast\", \"target\": \"{}\", \"device\": \"host\", \"format\": \"test\", "
         "\"features\": [\"wings\"], \"packed\": []},"
@@ -41,15 +45,19 @@ several(size_t *n)
         "{\"name\": \"lost\", \"target\": \"{}\", \"device\": \"elsewhere\", \"format\": \"test\", "
         "\"features\": [], \"packed\": []},"
         "{\"name\": \"large\", \"target\": \"{}\", \"device\": \"host\", \"format\": \"test\", "
-        "\"features\": [], \"packed\": []}]}";
+        "\"features\": [], \"packed\": []},"
+        "{\"name\": \"host\", \"target\": \"{}\", \"device\": \"host\", \"format\": \"test\", "
+        "\"features\": [%s], \"packed\": []}]}";
     const float constants[2] = {1, 2};
+    char json[1000];
+    snprintf(json, sizeof json, format, host_needs);
     tnk_artifact *a = NULL;
     uint64_t offset, total;
     int fd = -1;
-    OK(tnk_artifact_new(NULL, 4, &a, &err));
+    OK(tnk_artifact_new(NULL, 5, &a, &err));
     OK(tnk_artifact_constant(a, constants, sizeof constants, &offset, &err));
     OK(tnk_artifact_section(a, TNB_TNO_METADATA, 0, json, strlen(json), &err));
-    for (uint32_t i = 0; i < 4; i++) {
+    for (uint32_t i = 0; i < 5; i++) {
         tnb_buf bytes = {0};
         OK(tnk_program_write(program(i), &bytes, &err));
         OK(tnk_artifact_section(a, TNB_TNO_PROGRAM, i, bytes.s, bytes.n, &err));
@@ -94,7 +102,7 @@ picked(const char *set, const char *wanted, char what[1000])
         OK(tnr_vm_call(tnr_session_vm(s), "main", NULL, 0, &ret, &err));
         got = (int)ret.u.i;
         const tnr_variant *v = tnr_session_variant(s, &why);
-        static const char *const names[] = {"fast", "small", "lost", "large"};
+        static const char *const names[] = {"fast", "small", "lost", "large", "host"};
         assert_string_equal(v->name, names[got]);
         assert_ptr_equal(v, tnr_session_variant(s, NULL));
         snprintf(what, 1000, "%s", why);
@@ -129,16 +137,17 @@ test_the_first_that_can_run_is_used(void **state)
          "variant 2 (lost on elsewhere): ", NO_WINGS},
         {"tenon.target_order=elsewhere,nothing", NULL, 1, "the first in the file that can run here",
          "variant 2 (lost on elsewhere): "},
-        {"tenon.target_order=host,large", NULL, 1, "the first of [tenon] target_order", NO_WINGS},
+        {"tenon.target_order=host,large", NULL, 4, "the first of [tenon] target_order", ""},
         {"tenon.target_order=", NULL, 1, "the first in the file", ""},
         {"tenon.target_order=large", "small", 1, "is used: 'small' was asked for", ""},
         {NULL, "large,small", 3, "is used: 'large,small' was asked for", ""},
-        {NULL, "host", 1, "is used: 'host' was asked for", NO_WINGS},
+        {NULL, "host", 4, "variant 4 (host on host) is used: 'host' was asked for", ""},
+        {NULL, "fast,host,large", 4, "'fast,host,large' was asked for", NO_WINGS},
         {NULL, "lost,large", 3, "'lost,large' was asked for", "variant 2 (lost on elsewhere): "},
         {NULL, "fast", -1, "no variant runs here: variant 0 (fast on host): the code needs", ""},
         {"tenon.target_order=large", "lost,fast", -1, NO_WINGS, "variant 2 (lost on elsewhere): "},
         {NULL, "larg", -1, "variant 3 (large on host): 'larg' was asked for",
-         "/ it has fast, small, lost, large"},
+         "/ it has fast, small, lost, large, host"},
         {NULL, "", -1, "'' was asked for", ""},
         {NULL, "smallest,smal", -1, "'smallest,smal' was asked for", ""},
     };
@@ -150,6 +159,18 @@ test_the_first_that_can_run_is_used(void **state)
             fail_msg("%s, -t %s: %d, not %d: %s", all[i].set ? all[i].set : "no settings",
                      all[i].wanted ? all[i].wanted : "unset", got, all[i].runs, what);
     }
+}
+
+static void
+test_a_device_counts_behind_a_target_of_its_name(void **state)
+{
+    char what[1000];
+    (void)state;
+    host_needs = "\"wings\"";
+    assert_int_equal(picked(NULL, "host", what), 1);
+    assert_non_null(strstr(what, "variant 1 (small on host) is used: 'host' was asked for"));
+    assert_non_null(strstr(what, "variant 4 (host on host): the code needs 'wings'"));
+    host_needs = "";
 }
 
 /* ---- hostile containers ---- */
@@ -205,7 +226,7 @@ test_changed_containers_never_harm(void **state)
     OK(tnr_runtime_new(&opt, &rt, &err));
     assert_true(survives(rt, bytes, n));
     memcpy(&h, bytes, sizeof h);
-    assert_int_equal(h.n_variants, 4);
+    assert_int_equal(h.n_variants, 5);
     size_t head = sizeof h + h.n_sections * sizeof(tnb_tno_section);
     for (long t = 0; t < turns; t++) {
         memcpy(mutant, bytes, n);
@@ -263,6 +284,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first_that_can_run_is_used),
+        cmocka_unit_test(test_a_device_counts_behind_a_target_of_its_name),
         cmocka_unit_test(test_changed_containers_never_harm),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
