@@ -22,10 +22,10 @@ enum { MAX_FILE = 4 << 20 };
 static const char *
 user_file(tnb_arena *a)
 {
-    const char *xdg = tnb_env("XDG_CONFIG_HOME"), *home = tnb_env("HOME");
+    const char *xdg = tnb_env("XDG_CONFIG_HOME"), *home = tnb_home();
     if (xdg && *xdg == '/')
         return tnb_path_join(a, xdg, "tenon/tenon.ini");
-    return home && *home == '/' ? tnb_path_join(a, home, ".config/tenon/tenon.ini") : NULL;
+    return home ? tnb_path_join(a, home, ".config/tenon/tenon.ini") : NULL;
 }
 
 /* ---- the list ---- */
@@ -296,7 +296,7 @@ run(tnt_session *s, const tnt_args *a)
                        : places ? tnb_path_join(tn_arena(s->ctx), places->conf, "tenon.ini")
                                 : NULL;
     if (!file) {
-        fputs("tenon: there is no folder for settings: neither XDG_CONFIG_HOME nor HOME is set\n"
+        fputs("tenon: there is no folder for settings: neither XDG_CONFIG_HOME nor HOME names one\n"
               "  hint: set one of them, or use --system\n",
               stderr);
         return TNT_FAILED;

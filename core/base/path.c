@@ -71,10 +71,13 @@ tnb_make_dirs(const char *path, unsigned mode, tnb_err *err)
         char c = p[i];
         p[i] = 0;
         struct stat st;
-        if (mkdir(p, (mode_t)mode) != 0 && !(stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
+        int why = mkdir(p, (mode_t)mode) != 0 ? errno : 0;
+        bool there = why && stat(p, &st) == 0;
+        if (why && !(there && S_ISDIR(st.st_mode))) {
             char reason[128];
             tnb_status s = tnb_fail(err, TNB_IO, "cannot make folder '%s': %s", p,
-                                    strerror_r(errno, reason, sizeof reason));
+                                    there ? "it is there and no folder"
+                                          : strerror_r(why, reason, sizeof reason));
             free(p);
             return s;
         }

@@ -27,6 +27,14 @@ tnb_env(const char *name)
     return v && *v ? v : NULL;
 }
 
+const char *
+tnb_home(void)
+{
+    struct stat st;
+    const char *home = tnb_env("HOME");
+    return home && *home == '/' && stat(home, &st) == 0 && S_ISDIR(st.st_mode) ? home : NULL;
+}
+
 static tnb_places places;
 static const tnb_places *made;
 
@@ -118,9 +126,10 @@ own_folder(int parent, const char *name, const char *path, int *out, tnb_err *er
     char reason[128];
     *out = -1;
     bool fresh = mkdirat(parent, name, 0700) == 0;
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), saved = errno;
-    if (fd >= 0 && fresh && fchmod(fd, 0700) != 0)
-        saved = errno;
+    int saved = errno;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && fresh)
+        (void)!fchmod(fd, 0700);
     bool there = fd >= 0 || fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     close(parent);
     if (fd < 0 && !there)
@@ -144,34 +153,66 @@ own_folder(int parent, const char *name, const char *path, int *out, tnb_err *er
     return TNB_UNTRUSTED;
 }
 
+/* Opens the folder that caches lie in, made if need be. */
+static tnb_status
+open_top(const char *top, bool configured, int *fd, struct stat *st, tnb_err *err)
+{
+    char reason[128];
+    tnb_status s = tnb_make_dirs(top, 0700, err);
+    *fd = s == TNB_OK ? open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (s == TNB_OK && (*fd < 0 || fstat(*fd, st) != 0))
+        s = tnb_fail(err, TNB_IO, "cannot open folder '%s': %s", top,
+                     strerror_r(errno, reason, sizeof reason));
+    if (s == TNB_OK)
+        return TNB_OK;
+    if (*fd >= 0)
+        close(*fd);
+    if (configured)
+        tnb_hint(
+            err,
+            "[tenon] cache_dir of several users is made by the administrator: mkdir -p -m 1777 "
+            "'%s'; each user gets a folder in it",
+            top);
+    else
+        tnb_hint(err, "set [tenon] cache_dir or XDG_CACHE_HOME to a folder of your own");
+    return s;
+}
+
 /* ORDER: from the top down, each folder within the one that was opened before it. The configured
  * folder itself, and what is above tenon/ in XDG_CACHE_HOME, may be a link or shared; what lies in it
- * is this user's alone. */
+ * is this user's alone: where the configured one is another user's, in a folder by the user's number. */
 tnb_status
 tnb_cache_dir(tnb_arena *a, const char *wanted, const char **dir, tnb_err *err)
 {
     *dir = NULL;
     const char *top = wanted && *wanted ? wanted : NULL, *own = NULL;
     if (!top) {
-        const char *xdg = tnb_env("XDG_CACHE_HOME"), *home = tnb_env("HOME");
-        if (xdg && *xdg == '/')
+        const char *xdg = tnb_env("XDG_CACHE_HOME"), *home = tnb_home();
+        if (xdg && *xdg == '/') {
             top = xdg;
-        else if (home && *home == '/')
+        } else if (home) {
             top = tnb_path_join(a, home, ".cache");
-        else
-            return tnb_fail(err, TNB_IO,
-                            "no folder for caches: neither XDG_CACHE_HOME nor HOME is set");
+        } else {
+            (void)tnb_fail(err, TNB_IO,
+                           "no folder for caches: XDG_CACHE_HOME is not set, and HOME is no folder "
+                           "that is there");
+            tnb_hint(err, "set XDG_CACHE_HOME or [tenon] cache_dir");
+            return TNB_IO;
+        }
         own = tnb_path_join(a, top, "tenon");
     }
+    int fd;
+    struct stat st;
+    TNB_TRY(open_top(top, own == NULL, &fd, &st, err));
+    if (!own && st.st_uid != geteuid())
+        own = tnb_printf(a, "%s/%u", top, (unsigned)geteuid());
     char *path = tnb_printf(a, "%s/%d", own ? own : top, TNB_ABI_MAJOR);
-    if (tnb_arena_failed(a))
+    if (tnb_arena_failed(a)) {
+        close(fd);
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for the name of the cache folder");
-    TNB_TRY(tnb_make_dirs(top, 0700, err));
-    int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return tnb_fail(err, TNB_IO, "cannot open folder '%s'", top);
+    }
     if (own)
-        TNB_TRY(own_folder(fd, "tenon", own, &fd, err));
+        TNB_TRY(own_folder(fd, tnb_path_name(own), own, &fd, err));
     TNB_TRY(own_folder(fd, tnb_path_name(path), path, &fd, err));
     close(fd);
     *dir = path;

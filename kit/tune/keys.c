@@ -60,10 +60,10 @@ static const char *
 users_file(tn_ctx *ctx)
 {
     tnb_arena *a = tn_arena(ctx);
-    const char *data = tnb_env("XDG_DATA_HOME"), *home = tnb_env("HOME");
+    const char *data = tnb_env("XDG_DATA_HOME"), *home = tnb_home();
     if (data && *data == '/')
         return tnb_printf(a, "%s/tenon/%s", data, file_name);
-    return home && *home == '/' ? tnb_printf(a, "%s/.local/share/tenon/%s", home, file_name) : NULL;
+    return home ? tnb_printf(a, "%s/.local/share/tenon/%s", home, file_name) : NULL;
 }
 
 /* [tenon] tuning_db; relative paths count from the folder of the file that says it. */

@@ -167,6 +167,57 @@ def bad_compilers():
     refused("a compiler that a limit of file sizes kills", compile_in(h, cc=killed), "signal", "ulimit -f")
 
 
+def folders():
+    """Where caches may lie: a folder for several users, one that cannot be made, HOME that is not there, a relative one."""
+    def run(user=None, *args, **env):
+        full = {**os.environ, "CC": REAL, **env}
+        for k in [k for k in ("XDG_CACHE_HOME",) if k not in env]:
+            full.pop(k, None)
+        return subprocess.run([TENON, "compile", MODULE, "-t", "cpu", "-o", path(f"of{user}/out.tno"), *args], capture_output=True, text=True, env=full,
+                              user=user, cwd=path(f"of{user}"), timeout=float(os.environ.get("TESTS_TIMEOUT") or 300))
+
+    def folder(name, mode, user=None):
+        os.makedirs(path(name), exist_ok=True)
+        os.chmod(path(name), mode)
+        if user:
+            os.chown(path(name), user, user)
+        return path(name)
+    os.chmod(path(""), 0o755)
+    folder("ofNone", 0o755)
+    nobodys = path("nobody/home")
+    r = run(HOME=nobodys)
+    check(r.returncode == 0 and "HOME is no folder that is there" in r.stderr and "hint: set XDG_CACHE_HOME" in r.stderr and not os.path.exists(path("nobody")),
+          "HOME that is not there is not made", r)
+    file = write("a-file", "")
+    r = run(XDG_CACHE_HOME=file + "/below")
+    check(r.returncode == 0 and "a-file': it is there and no folder" in r.stderr and "hint:" in r.stderr, "a file in a folder's place", r)
+    ini = write("beside/site.ini", "[tenon]\ncache_dir = kernels\n")
+    os.chmod(os.path.dirname(ini), 0o755)
+    os.chmod(ini, 0o644)
+    r = run(None, "--config", ini)
+    check(r.returncode == 0 and glob.glob(path(f"beside/kernels/{VERSION}/*.kernels")), "a relative cache_dir counts from its INI file's folder", r)
+    r = run(None, "--set", "tenon.cache_dir=here")
+    check(r.returncode == 0 and glob.glob(path(f"ofNone/here/{VERSION}/*.kernels")), "and of the command line from the current folder", r)
+    if os.geteuid() != 0:
+        return
+    shared = folder("shared", 0o1777)
+    for user in (0, 4711, 4712):
+        folder(f"of{user}", 0o755, user)
+        below = [] if user == 0 else [str(user)]
+        for turn in ("the first time", "again"):
+            r = run(user, "--set", f"tenon.cache_dir={shared}", HOME="/nonexistent", PYTHONDONTWRITEBYTECODE="1")
+            found = glob.glob(os.path.join(shared, *below, VERSION, "*.kernels"))
+            check(r.returncode == 0 and len(found) == 1 and "cache" not in r.stderr, f"user {user} has kernels of their own in a folder for all, {turn}", r)
+        own = os.path.join(shared, *below, VERSION)
+        check(stat.S_IMODE(os.stat(own).st_mode) == 0o700 and os.stat(own).st_uid == user, f"which others cannot read: {own}")
+    folder("closed", 0o755)
+    r = run(4711, "--set", f"tenon.cache_dir={path('closed/cache')}")
+    check(r.returncode == 0 and "closed/cache': Permission denied" in r.stderr and f"mkdir -p -m 1777 '{path('closed/cache')}'" in r.stderr,
+          "a folder that may not be made says why, and what to do", r)
+    r = run(4711, XDG_CACHE_HOME=path("closed"))
+    check(r.returncode == 0 and "closed/tenon': Permission denied" in r.stderr, "also one below XDG_CACHE_HOME", r)
+
+
 def limits():
     """Tenon lives on where the system's signal at a limit of file sizes would end it."""
     for n in (0, 512, 4096, 20000):
@@ -181,5 +232,6 @@ links()
 pipes()
 left_behind()
 bad_compilers()
+folders()
 limits()
 done()

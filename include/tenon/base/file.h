@@ -188,6 +188,9 @@ tnb_privileged(void);
  * variables (make lint). */
 TNB_EXPORT const char *
 tnb_env(const char *name);
+/* HOME, where it is a folder that is there: a service's may name none, which is not made. Else NULL. */
+TNB_EXPORT const char *
+tnb_home(void);
 
 /* The folder for caches of this ABI version: `wanted` (a configured folder) or
  * $XDG_CACHE_HOME/tenon, or
