@@ -2,6 +2,7 @@
 /* `tenon show kernel --cost`: what a kernel for threads asks of a device (tenon/kit/cost.h), a line each. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tenon/core/text.h"
 #include "tenon/kit/cost.h"
@@ -28,6 +29,18 @@ print_block(const tnk_cost *c)
     printf("\n  %-22s %" PRId64 " bytes of a thread\n", "local memory", c->local_bytes);
 }
 
+/* Lines "what: value". */
+static void
+print_compiled(const char *at)
+{
+    for (size_t n; at && *at; at += n + (at[n] == '\n')) {
+        n = strcspn(at, "\n");
+        size_t what = strcspn(at, ":");
+        if (what + 2 <= n)
+            printf("  %-22.*s %.*s\n", (int)what, at, (int)(n - what - 2), at + what + 2);
+    }
+}
+
 bool
 tnt_show_cost(tnt_session *s, const tn_target *target, const tnk_kernel *k)
 {
@@ -52,6 +65,7 @@ tnt_show_cost(tnt_session *s, const tn_target *target, const tnk_kernel *k)
                "bank conflicts", c.bank_conflicts, c.bank_turns, c.bank_buffer);
     else
         printf("  %-22s none\n", "bank conflicts");
+    print_compiled(k->compiled);
     if (c.open_loops)
         printf("  %-22s %u: counted as one iteration\n", "loops of unknown length", c.open_loops);
     return true;

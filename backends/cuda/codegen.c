@@ -25,7 +25,8 @@ typedef struct unit {
     const char *key;
     const char *ptx, *cubin; /* in the arena */
     size_t n_ptx, n_cubin;
-    cuda_object made; /* by a thread */
+    uint32_t registers, spilled; /* cuda_object */
+    cuda_object made;            /* by a thread */
     tnb_status status;
     tnb_err err;
 } unit;
@@ -110,13 +111,18 @@ emit(work *w, uint32_t i)
     return true;
 }
 
-/* ---- the cache: the PTX's length in 8 bytes, PTX, cubin ---- */
+/* ---- the cache: a head, PTX, cubin ---- */
+
+typedef struct kept {
+    uint64_t n_ptx;
+    uint32_t registers, spilled;
+} kept;
 
 static const char *
 key_of(const work *w, const char *text)
 {
     tnb_buf b = {0};
-    tnb_buf_printf(&b, "cuda kernel 1\n%s\n%s\n", cuda_nvrtc_version(w->nvrtc), w->arch);
+    tnb_buf_printf(&b, "cuda kernel 2\n%s\n%s\n", cuda_nvrtc_version(w->nvrtc), w->arch);
     for (const char *const *o = cuda_nvrtc_options; *o; o++)
         tnb_buf_printf(&b, "%s\n", *o);
     tnb_buf_puts(&b, text);
@@ -130,16 +136,20 @@ from_cache(work *w, unit *u)
 {
     size_t n = 0;
     const char *bytes = tnb_cache_get(tn_arena(w->ctx), &w->cache, u->key, &n);
-    uint64_t ptx;
-    if (!bytes || n < sizeof ptx)
+    kept head;
+    if (!bytes || n < sizeof head)
         return false;
-    memcpy(&ptx, bytes, sizeof ptx);
-    if (ptx == 0 || ptx > n - sizeof ptx || bytes[sizeof ptx + ptx - 1] != '\0')
+    memcpy(&head, bytes, sizeof head);
+    n -= sizeof head;
+    bytes += sizeof head;
+    if (head.n_ptx == 0 || head.n_ptx > n || bytes[head.n_ptx - 1] != '\0')
         return false;
-    u->ptx = bytes + sizeof ptx;
-    u->n_ptx = ptx;
-    u->cubin = u->ptx + ptx;
-    u->n_cubin = n - sizeof ptx - ptx;
+    u->ptx = bytes;
+    u->n_ptx = head.n_ptx;
+    u->cubin = bytes + head.n_ptx;
+    u->n_cubin = n - head.n_ptx;
+    u->registers = head.registers;
+    u->spilled = head.spilled;
     return true;
 }
 
@@ -148,10 +158,10 @@ keep(work *w, const unit *u)
 {
     tnb_buf b = {0};
     tnb_err err = {0};
-    uint64_t ptx = u->n_ptx;
+    const kept head = {u->n_ptx, u->registers, u->spilled};
     if (!w->cache.dir)
         return;
-    tnb_buf_put(&b, &ptx, sizeof ptx);
+    tnb_buf_put(&b, &head, sizeof head);
     tnb_buf_put(&b, u->ptx, u->n_ptx);
     tnb_buf_put(&b, u->cubin, u->n_cubin);
     if (!b.failed &&
@@ -210,6 +220,8 @@ collect(work *w)
         }
         u->n_ptx = u->made.n_ptx;
         u->n_cubin = u->made.n_cubin;
+        u->registers = u->made.registers;
+        u->spilled = u->made.spilled;
         u->ptx = tnb_dup(tn_arena(w->ctx), u->made.ptx ? u->made.ptx : "", u->n_ptx);
         u->cubin = tnb_dup(tn_arena(w->ctx), u->made.cubin ? u->made.cubin : "", u->n_cubin);
         cuda_object_free(&u->made);
@@ -342,6 +354,10 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     } else {
         st = compile_all(&w);
     }
+    for (uint32_t i = 0; st == TNB_OK && b->keep_source && i < n; i++)
+        kernels[i].compiled =
+            tn_strf(ctx, "registers: %u of a thread\nspilled: %u bytes of a thread\n",
+                    w.units[i].registers, w.units[i].spilled);
     if (st == TNB_OK)
         st = write_payload(&w, out);
     cuda_nvrtc_close(w.nvrtc);

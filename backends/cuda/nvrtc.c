@@ -214,22 +214,27 @@ compile_failure(const cuda_nvrtc *n, nvrtc_program p, int code, const char *name
     return TNB_BUILD;
 }
 
-/* Whether the log tells of registers that are kept in memory. */
-static bool
-spills(const cuda_nvrtc *n, nvrtc_program p)
+/* The number in front of `words` in the log, at its first place; 0: there is none. */
+static uint32_t
+number_before(const char *log, const char *words)
+{
+    const char *at = strstr(log, words), *digit = at;
+    while (digit && digit > log && digit[-1] >= '0' && digit[-1] <= '9')
+        digit--;
+    return at ? (uint32_t)strtoul(digit, NULL, 10) : 0;
+}
+
+/* What ptxas says of the one kernel of the program. */
+static void
+read_log(const cuda_nvrtc *n, nvrtc_program p, cuda_object *out)
 {
     char *log = NULL;
     size_t size = 0;
-    unsigned long bytes = 0;
-    if (get(n, p, LOG_SIZE, LOG, &log, &size) == 0 && log)
-        for (const char *at = log; !bytes && (at = strstr(at, " bytes spill stores")); at++) {
-            const char *digit = at;
-            while (digit > log && digit[-1] >= '0' && digit[-1] <= '9')
-                digit--;
-            bytes = strtoul(digit, NULL, 10);
-        }
+    if (get(n, p, LOG_SIZE, LOG, &log, &size) == 0 && log) {
+        out->registers = number_before(log, " registers");
+        out->spilled = number_before(log, " bytes spill stores");
+    }
     free(log);
-    return bytes > 0;
 }
 
 /* One compilation; the program is the caller's, also after an error. */
@@ -261,11 +266,18 @@ cuda_nvrtc_compile(const cuda_nvrtc *n, const char *arch, const char *name, cons
     nvrtc_program p = NULL, second = NULL;
     *out = (cuda_object){0};
     tnb_status st = compile(n, arch, name, text, NULL, &p, err);
-    if (st == TNB_OK && spills(n, p) &&
-        compile(n, arch, name, text, roomy, &second, NULL) == TNB_OK && !spills(n, second)) {
-        nvrtc_program first = p;
-        p = second;
-        second = first;
+    if (st == TNB_OK)
+        read_log(n, p, out);
+    if (st == TNB_OK && out->spilled &&
+        compile(n, arch, name, text, roomy, &second, NULL) == TNB_OK) {
+        cuda_object other = {0};
+        read_log(n, second, &other);
+        if (other.registers && other.spilled < out->spilled) {
+            nvrtc_program first = p;
+            p = second;
+            second = first;
+            *out = other;
+        }
     }
     if (st == TNB_OK) {
         int code = get(n, p, PTX_SIZE, PTX, &out->ptx, &out->n_ptx);

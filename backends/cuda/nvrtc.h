@@ -26,6 +26,8 @@ cuda_nvrtc_check(const cuda_nvrtc *n, const char *arch, tnb_err *err);
 typedef struct cuda_object {
     char *ptx, *cubin; /* from malloc; the PTX ends with a zero */
     size_t n_ptx, n_cubin;
+    uint32_t registers,
+        spilled; /* of a thread: registers, and bytes of them that are kept in memory */
 } cuda_object;
 
 /* Compiles a text for one architecture, so that all registers are registers where that is possible. May be called from several threads at once. TNB_BUILD: `err` has the first error of the

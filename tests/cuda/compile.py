@@ -126,6 +126,11 @@ if os.path.exists(os.path.join(BUILD, "plugins-stage", "onnx.so")):
     with open(path("j1.tno"), "rb") as a, open(path("j7.tno"), "rb") as b:
         check(a.read() == b.read(), "so many are compiled at once: the result is the same", jobs[1])
 
+r = tenon("show", "kernel", model, "-t", "cuda", "--cost")
+found = re.findall(r"registers +(\d+) of a thread\n  spilled +(\d+) bytes", r.stdout)
+check(len(found) >= 3 and all(8 <= int(n) <= 255 and s == "0" for n, s in found), "its kernels' registers are shown, none is in memory", r)
+r = tenon("show", "kernel", model, "-t", "cuda", "--cost")
+check(re.findall(r"registers +(\d+) of a thread\n  spilled +(\d+) bytes", r.stdout) == found, "from the cache they are the same", r)
 r = tenon("show", "kernel", model, "matmul", "-t", "cuda")
 check(r.returncode == 0 and "__global__" in r.stdout and "TK_BOUNDS(" in r.stdout, "its source is shown", r)
 

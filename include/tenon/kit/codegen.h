@@ -42,6 +42,9 @@ typedef struct tnk_kernel {
     bool programmatic;     /* may begin before the kernel in front of it ends */
     const char *source; /* set by emission where the backend generates source text; for `tenon show
                            kernel` */
+    /* What the backend's compiler says of the kernel, lines "what: value"; set with `source`, NULL: it says nothing. For `tenon show
+     * kernel --cost` */
+    const char *compiled;
     uint32_t
         workspaces; /* set by emission (tnk_codegen.sources): how often it asks for temporary memory */
     const tn_stmt *const
