@@ -11,6 +11,7 @@ static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME", "kernel, placement: for this target (default: cpu)"},
     {"profile", 0, TNT_VALUE, "NAME", "pipeline, kernel: with the passes of [profile NAME]"},
     {"pass-config", 0, TNT_LIST, "KEY=JSON", "kernel: pass configuration under upstream's keys"},
+    TNT_QUANTIZE,
     {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel: number of kernels to compile in parallel"},
@@ -406,6 +407,7 @@ check_effect(const tnt_args *a, const char *what)
                  {"profile", " pipeline kernel placement "},
                  {"pass-config", " kernel placement "},
                  {"dim", " model kernel placement "},
+                 {"quantize", " model kernel placement "},
                  {"bind", " model kernel placement "},
                  {"jobs", " kernel "},
                  {"cost", " kernel "}};

@@ -157,6 +157,7 @@ typedef struct reading {
     checkpoint_model *m;
     const json_t *config, *whole; /* of the text's part, of the file */
     json_t *defaults;             /* of the architecture */
+    bool tied;                    /* embeddings are the last matrix, too */
     bool failed;
 } reading;
 
@@ -417,6 +418,11 @@ read_numbers(reading *r)
     m->score_scale = scalar > 0 ? 1 / sqrt(scalar) : 0;
     if (is_true(r, "use_bidirectional_attention", false))
         unsupported(r, "attention that sees what follows");
+    if (is_true(r, "scale_attn_by_inverse_layer_idx", false) ||
+        !is_true(r, "scale_attn_weights", true))
+        unsupported(r, "another scale of scores in each layer, or none");
+    r->tied = is_true(r, "tie_word_embeddings",
+                      m->flags & (CHECKPOINT_SCALED_EMBED | CHECKPOINT_POSITIONS));
     const json_t *rope = find(r, "rope_parameters", NULL);
     double part = real(r, "partial_rotary_factor", NULL, 1);
     if (json_is_number(json_object_get(rope, "partial_rotary_factor")))
@@ -442,6 +448,19 @@ add_stops(checkpoint_model *m, const json_t *v)
         if (!known)
             TNB_PUSH(tn_arena(m->ctx), m->stop, json_integer_value(id));
     }
+}
+
+/* Embeddings take the place of the last matrix only where config.json says so. */
+static bool
+check_last_matrix(const reading *r)
+{
+    checkpoint_model *m = r->m;
+    if (r->tied || checkpoint_find(m, -1, "output", "weight"))
+        return true;
+    checkpoint_fail(m, NULL, TNB_NOT_FOUND, "the checkpoint lacks the tensor 'lm_head.weight'");
+    tnb_diag_hint(tn_diags(m->ctx), "where the embeddings are meant to serve for it, set "
+                                    "\"tie_word_embeddings\": true in config.json");
+    return false;
 }
 
 /* ---- the folder ---- */
@@ -549,7 +568,8 @@ checkpoint_import_huggingface(void *self, tn_ctx *ctx, const char *path,
             tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
     }
     if (st == TNB_OK)
-        st = add_tensors(&m, s) ? checkpoint_finish(&m, opt, out) : TNB_INVALID;
+        st = add_tensors(&m, s) && check_last_matrix(&r) ? checkpoint_finish(&m, opt, out)
+                                                         : TNB_INVALID;
     tnb_safetensors_close(s);
     return st;
 }

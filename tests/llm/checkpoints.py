@@ -133,11 +133,15 @@ for key, value, text in (("model_type", "unknown", "'unknown'"), ("num_hidden_la
                          ("hidden_act", "relu", "'relu'"), ("attn_logit_softcapping", -50.0, "no sensible number"),
                          ("query_pre_attn_scalar", 0, "not positive"), ("layer_types", ["full_attention"], "another length"),
                          ("layer_types", ["full_attention", "chunked_attention"], "'chunked_attention'"),
+                         ("scale_attn_by_inverse_layer_idx", True, "scale of scores"), ("scale_attn_weights", False, "scale of scores"),
                          ("rope_scaling", {"type": "mrope", "factor": 2.0}, "'mrope'"),
                          ("rope_scaling", {"type": "linear"}, "positive factor")):
     folder = path("bad-" + key)
     good.huggingface(folder, config={"sliding_window": 6 if key == "layer_types" else None, key: value})
     refused(f"config.json: {key} {value}", tenon("compile", folder, "-t", TARGET, "-o", path("bad.tno")), text)
+tied = path("tied")
+Model(seed=40, tied=True).huggingface(tied, config={"tie_word_embeddings": False})
+refused("a last matrix that lacks", tenon("compile", tied, "-t", TARGET, "-o", path("bad.tno")), "lm_head.weight", "tie_word_embeddings")
 # Qwen's layers from max_window_layers on have a window; kinds of layers say it since
 for i, (what, config, full) in enumerate((("some layers", {"use_sliding_window": True, "max_window_layers": 1}, [True, False]),
                                           ("kinds that differ", {"layer_types": ["sliding_attention", "full_attention"], "use_sliding_window": True}, [False, True]),

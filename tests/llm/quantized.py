@@ -105,6 +105,9 @@ if files:
     check(np.array_equal(tensor(name, np.uint32), words), "its words hold eight numbers, the first one lowest")
     check(np.array_equal(tensor(name + ".scales", np.float16), scales), "its scales are float16, one of 32 numbers")
 
+r = tenon("show", "kernel", source, "-t", TARGET, "--quantize", "q4f16_1")
+check(r.returncode == 0 and "product_q4f16_1" in r.stdout, "show knows its kernels", r)
+
 # ---- what is refused ----
 refused("an unknown name", tenon("compile", source, "--quantize", "q4f16", "-o", path("bad.tno")), "'q4f16'", "did you mean 'q4f16_1'")
 refused("a graph", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "--quantize", "q4f16_1", "-o", path("bad.tno")), "not quantized")

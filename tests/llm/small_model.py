@@ -260,7 +260,7 @@ class Model:
         c = {"model_type": self.arch, "hidden_size": self.hidden, "num_hidden_layers": self.layers,
              "num_attention_heads": self.heads, "num_key_value_heads": self.kv, "head_dim": self.dim, "vocab_size": self.vocab,
              "intermediate_size": self.inner, "max_position_embeddings": self.context, "rms_norm_eps": self.eps,
-             "rope_theta": self.theta, "rope_scaling": self.scaling, "eos_token_id": [2, 3], "bos_token_id": 1,
+             "tie_word_embeddings": self.tied, "rope_theta": self.theta, "rope_scaling": self.scaling, "eos_token_id": [2, 3], "bos_token_id": 1,
              "sliding_window": self.window or None, "attn_logit_softcapping": self.score_cap or None,
              "final_logit_softcapping": self.logit_cap or None}
         if self.behind:
