@@ -120,7 +120,9 @@ number(const char *name, uint64_t otherwise)
 static CUresult
 start(void)
 {
-    sim_options o = {.seed = number("CUDASIM_SEED", 0), .late = number("CUDASIM_LATE", 0) != 0};
+    sim_options o = {.seed = number("CUDASIM_SEED", 0),
+                     .late = number("CUDASIM_LATE", 0) != 0,
+                     .races = number("CUDASIM_RACES", 1) != 0};
     cu.late = o.late;
     cu.arch = (int)number("CUDASIM_ARCH", 80);
     cu.n_devices = (int)number("CUDASIM_DEVICES", 1);

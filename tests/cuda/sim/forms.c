@@ -84,8 +84,11 @@ modifier(const char *word, sim_insn *i)
                 i->round = (uint8_t)words[w].round;
             return true;
         }
-    if (one_of(word, "relaxed acquire release acq_rel sc cta gpu sys cluster volatile weak nc uni "
-                     "noftz ") ||
+    if (one_of(word, "relaxed acquire release acq_rel volatile mmio "))
+        i->flags |= SIM_STRONG;
+    if (one_of(word,
+               "relaxed acquire release acq_rel sc cta gpu sys cluster volatile mmio weak nc uni "
+               "noftz ") ||
         strncmp(word, "L1::", 4) == 0 || strncmp(word, "L2::", 4) == 0) {
         i->flags |= SIM_ORDER;
         return true;
@@ -191,6 +194,7 @@ atomic(sim_decoder *d)
     i->space = SIM_GENERIC;
     i->n_out = 1;
     i->from = UINT8_MAX;
+    i->flags |= SIM_STRONG;
     for (uint32_t k = 1; k + 1 < p->n_parts; k++) {
         if (space(p->part[k], &i->space) || modifier(p->part[k], i))
             continue;
@@ -480,7 +484,7 @@ form(sim_decoder *d)
     key[n] = '\0';
     fill_forms(d->m);
     const sim_form *f = tnb_strmap_get(&d->m->forms, key);
-    if (!f || i->flags & ~(f->allowed | SIM_ORDER))
+    if (!f || i->flags & ~(f->allowed | SIM_ORDER | SIM_STRONG))
         unknown(d);
     i->run = f->run;
     i->flow = f->flow;

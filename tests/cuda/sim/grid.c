@@ -78,6 +78,7 @@ free_block(sim_block *b)
     for (uint32_t n = 0; b->warps && n < b->n_warps; n++)
         free(b->warps[n].copies.at);
     free(b->taints);
+    free(b->cells);
     free(b->warps);
     free(b->registers);
     free(b->shared);
@@ -107,8 +108,10 @@ new_block(sim_machine *m, const sim_kernel *k)
     b->shared_known = malloc(b->shared_bytes / 8 + 2);
     b->local = aligned_alloc(64, (local_bytes(k) * threads + 64) / 64 * 64);
     b->local_known = malloc(local_bytes(k) * threads / 8 + 2);
-    if (!b->warps || !b->taints || !b->registers || !b->shared || !b->shared_known || !b->local ||
-        !b->local_known) {
+    if (m->options.races)
+        b->cells = sim_new_cells(b->shared_bytes);
+    if ((m->options.races && !b->cells) || !b->warps || !b->taints || !b->registers || !b->shared ||
+        !b->shared_known || !b->local || !b->local_known) {
         free_block(b);
         return NULL;
     }
@@ -128,6 +131,8 @@ start_block(sim_block *b, const sim_kernel *k, const uint32_t id[3])
 {
     memcpy(b->id, id, sizeof b->id);
     b->n_live = b->n_threads;
+    b->era = 0;
+    b->is_behind_all = false;
     memset(b->barriers, 0, sizeof b->barriers);
     memset(b->shared_known, 0, b->shared_bytes / 8 + 2);
     if (k->local_bytes)
@@ -140,6 +145,12 @@ start_block(sim_block *b, const sim_kernel *k, const uint32_t id[3])
         if (w->is_tainted)
             memset(w->taints, 0, (k->register_bytes + SIM_SLOT - 1) / SIM_SLOT * sizeof *w->taints);
         w->is_tainted = false;
+        w->era = 0;
+        memset(w->knows_warps, 0, sizeof w->knows_warps);
+        w->knows_warps[n] = 1; /* of others nothing */
+        memset(w->knows_lanes, 0, sizeof w->knows_lanes);
+        for (uint32_t l = 0; l < SIM_LANES; l++)
+            w->knows_lanes[l][l] = 1;
         memset(w->copies.groups, 0, sizeof w->copies.groups);
         sim_add_group(w, ~w->exited, 0);
         for (uint32_t s = 0; s < SIM_CLOCK; s++)
@@ -188,6 +199,7 @@ admit(sim_machine *m, residents *r)
     uint32_t id[3] = {(uint32_t)(k % grid[0]), (uint32_t)(k / grid[0] % grid[1]),
                       (uint32_t)(k / grid[0] / grid[1])};
     r->blocks[r->n++] = b;
+    b->number = m->first_block + (uint32_t)k;
     start_block(b, m->kernel, id);
     return true;
 }
@@ -276,7 +288,8 @@ check_size(const sim_kernel *k, const sim_launch_size *s, tnb_err *err)
         return tnb_fail(err, TNB_INVALID, "kernel '%s': a block of %llu threads; it is made for %u",
                         name, (unsigned long long)threads, k->ptx->required_threads);
     if (s->grid[0] == 0 || s->grid[1] == 0 || s->grid[2] == 0 || s->grid[0] > INT32_MAX ||
-        s->grid[1] > 65535 || s->grid[2] > 65535)
+        s->grid[1] > 65535 || s->grid[2] > 65535 ||
+        (uint64_t)s->grid[0] * s->grid[1] * s->grid[2] > INT32_MAX)
         return tnb_fail(err, TNB_INVALID, "kernel '%s': a grid of %u x %u x %u blocks", name,
                         s->grid[0], s->grid[1], s->grid[2]);
     if (s->shared_bytes > SIM_MAX_SHARED || shared > SIM_MAX_SHARED)
@@ -304,6 +317,10 @@ sim_launch(sim_machine *m, sim_kernel *k, const sim_launch_size *size, const voi
         m->options.idle = default_idle;
     r->total = (uint64_t)size->grid[0] * size->grid[1] * size->grid[2];
     r->step = 1;
+    if (UINT32_MAX - m->n_blocks <= r->total)
+        sim_forget_accesses(m);
+    m->first_block = m->n_blocks + 1;
+    m->n_blocks += (uint32_t)r->total;
     if (m->options.seed) {
         r->first = sim_random(m) % r->total;
         r->step = coprime(m, r->total);

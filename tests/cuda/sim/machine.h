@@ -57,6 +57,7 @@ enum {
     SIM_SIGNED = 1 << 8, /* of a form, not of the text */
     SIM_ABS = 1 << 9,
     SIM_ORDER = 1 << 10,  /* .relaxed, .sys and so on: memory is sequentially consistent here */
+    SIM_STRONG = 1 << 12, /* of two strong accesses none is a race */
     SIM_SECOND = 1 << 11, /* of a form: the result may be a pair d|p */
 };
 
@@ -198,11 +199,14 @@ enum {
 
 /* ---- memory ---- */
 
+typedef struct sim_cell sim_cell; /* what race.c knows of 4 bytes */
+
 typedef struct sim_memory {
     uint64_t start;
     size_t bytes;
-    uint8_t *host;  /* NULL: given back */
-    uint8_t *known; /* a bit a byte: initialized. NULL: all */
+    uint8_t *host;   /* NULL: given back */
+    uint8_t *known;  /* a bit a byte: initialized. NULL: all */
+    sim_cell *cells; /* NULL: not yet */
     bool is_host;
 } sim_memory;
 
@@ -257,10 +261,15 @@ struct sim_warp {
     /* of a meeting: what each lane brings, and who is there */
     uint64_t brought[SIM_LANES];
     uint32_t present;
-    bool is_split;            /* lanes come from several instructions: bring, then take */
-    uint8_t phase;            /* 1: bring, 2: take, 3: both */
-    sim_taint *taints;        /* of each slot of registers */
-    bool is_tainted;          /* one of them is marked */
+    bool is_split;     /* lanes come from several instructions: bring, then take */
+    uint8_t phase;     /* 1: bring, 2: take, 3: both */
+    sim_taint *taints; /* of each slot of registers */
+    bool is_tainted;   /* one of them is marked */
+    /* what happened before (race.c) */
+    uint32_t era;
+    uint32_t knows_lanes[SIM_LANES][SIM_LANES];
+    uint32_t knows_warps[SIM_LANES];
+    const void *storing;      /* the value of a store, or NULL */
     uint32_t unknown;         /* lanes whose last load was of bytes that nobody wrote */
     uint32_t brought_unknown; /* of the lanes of a meeting */
     uint32_t carry;           /* a bit a lane */
@@ -270,10 +279,15 @@ struct sim_warp {
 
 typedef struct sim_barrier {
     uint32_t arrived, expected, count, all;
+    uint32_t knows[SIM_LANES]; /* of warps, by those that arrived */
     bool any;
 } sim_barrier;
 
 struct sim_block {
+    uint32_t number; /* counted over all launches, from 1 */
+    uint32_t era;
+    bool is_behind_all; /* other blocks */
+    sim_cell *cells;    /* of shared memory */
     uint32_t id[3];
     uint32_t n_warps, n_live, n_threads; /* n_live: threads that have not exited */
     sim_warp *warps;
@@ -299,7 +313,8 @@ struct sim_machine {
     const sim_kernel *kernel;
     const sim_launch_size *size;
     const uint8_t *params;
-    uint64_t executed, last_effect, grids;
+    uint64_t executed, last_effect;
+    uint32_t first_block, n_blocks; /* of this launch; of all */
     sim_fault_kind fault;
     tnb_err *err;
     jmp_buf failed;
@@ -321,6 +336,22 @@ void
 sim_taint_refuse(sim_warp *w, const sim_insn *i, uint32_t operand, uint32_t mask, const char *what);
 void
 sim_taint_set(sim_warp *w, uint32_t ref, uint32_t mask, uint32_t value, const sim_insn *from);
+/* Notes an access, and faults if it races with another. `changes`: it stores another value. */
+void
+sim_race(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, sim_cell *cells,
+         size_t at, uint32_t bytes, bool reads, bool writes, bool changes);
+sim_cell *
+sim_new_cells(size_t bytes);
+/* Numbers of blocks begin anew. */
+void
+sim_forget_accesses(sim_machine *m);
+/* Lanes have waited for each other; warps arrive at a barrier of some warps and leave it. */
+void
+sim_order_lanes(sim_warp *w, uint32_t mask);
+void
+sim_order_arrive(sim_warp *w, sim_barrier *b);
+void
+sim_order_leave(sim_warp *w, const sim_barrier *b);
 uint32_t
 sim_taint_mask(const sim_warp *w, uint32_t ref);
 /* The results are initialized. */

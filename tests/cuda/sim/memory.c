@@ -35,6 +35,7 @@ sim_free(sim_machine *m)
             if (!m->memories[k][i].is_host)
                 free(m->memories[k][i].host);
             free(m->memories[k][i].known);
+            free(m->memories[k][i].cells);
         }
         free(m->memories[k]);
     }
@@ -200,7 +201,9 @@ sim_release(sim_machine *m, uint64_t address, tnb_err *err)
     if (!x->is_host)
         free(x->host);
     free(x->known);
+    free(x->cells);
     x->host = x->known = NULL;
+    x->cells = NULL;
     return TNB_OK;
 }
 

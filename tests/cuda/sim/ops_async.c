@@ -392,6 +392,7 @@ sim_decode_async(sim_decoder *d)
     } else if (strncmp(rest, ".mbarrier.arrive", 16) == 0 && p->n_operands == 1) {
         i = sim_new_insn(d, op_arrive_after, SIM_PLAIN);
         i->n_vector = strstr(rest, ".noinc") != NULL;
+        i->flags |= SIM_STRONG;
         i->space = (uint8_t)(strstr(rest, ".shared") ? PTX_SHARED : SIM_GENERIC);
         sim_push_address(d, i, &p->operands[0]);
         sim_append(d, i);
@@ -419,6 +420,7 @@ sim_decode_mbarrier(sim_decoder *d)
         return false;
     i->type = kinds[n];
     i->space = SIM_GENERIC;
+    i->flags |= SIM_STRONG;
     i->n_out = 1;
     for (uint32_t k = 2; k < p->n_parts; k++) {
         if (strncmp(p->part[k], "shared", 6) == 0)

@@ -34,6 +34,13 @@ unknown(sim_warp *w, const sim_insn *i, uint32_t lane, uint32_t bytes, uint64_t 
                   bytes, (unsigned long long)address, what);
 }
 
+/* A store of what is there already changes nothing. */
+static bool
+is_same(const sim_warp *w, const uint8_t *memory, uint32_t bytes)
+{
+    return w->storing && memcmp(memory, w->storing, bytes) == 0;
+}
+
 static uint8_t *
 window(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t bytes, bool reads,
        bool writes, ptx_space space)
@@ -58,6 +65,9 @@ window(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t byte
     }
     if (reads && !sim_is_known(known, at, bytes))
         unknown(w, i, lane, bytes, at, what);
+    if (shared && w->block->cells)
+        sim_race(w, i, lane, SIM_SHARED_BASE + at, w->block->cells, at, bytes, reads, writes,
+                 writes && !is_same(w, memory + at, bytes));
     if (writes)
         sim_know(known, at, bytes);
     return memory + at;
@@ -85,6 +95,13 @@ global(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, uint32_t
             unknown(w, i, lane, bytes, address, "global");
         if (writes)
             sim_know(m->known, at, bytes);
+    }
+    if (w->machine->options.races && !m->is_host) {
+        if (!m->cells)
+            m->cells = sim_new_cells(m->bytes);
+        if (m->cells)
+            sim_race(w, i, lane, address, m->cells, at, bytes, reads, writes,
+                     writes && !is_same(w, m->host + at, bytes));
     }
     return m->host + at;
 }
@@ -215,11 +232,14 @@ sim_op_store(sim_warp *w, const sim_insn *i, uint32_t mask)
         sim_taint_refuse(w, i, k, mask, "what is stored");
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
-        uint8_t *to =
-            sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, false, true);
+        uint8_t value[64];
         for (uint32_t k = 0; k < i->n_vector; k++)
-            memcpy(to + k * i->bytes, (const uint8_t *)sim_at(w, i->ref[k]) + l * i->width[k],
+            memcpy(value + k * i->bytes, (const uint8_t *)sim_at(w, i->ref[k]) + l * i->width[k],
                    i->bytes);
+        w->storing = value;
+        memcpy(sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, false, true),
+               value, bytes);
+        w->storing = NULL;
     }
 }
 

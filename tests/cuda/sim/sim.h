@@ -16,6 +16,7 @@ typedef struct sim_kernel sim_kernel;
 typedef struct sim_options {
     uint64_t seed; /* not 0: warps are split at divergences, warps and blocks run in any order */
     bool late;     /* asynchronous copies complete at the last legal moment, else at once */
+    bool races;    /* they are looked for */
     uint64_t idle; /* warp instructions without an effect until a launch counts as hung; 0: 2^30 */
 } sim_options;
 
@@ -25,7 +26,8 @@ typedef enum sim_fault_kind {
     SIM_ADDRESS, /* out of bounds, freed, uninitialized */
     SIM_MISALIGNED,
     SIM_ILLEGAL, /* what PTX leaves undefined; traps; assertions */
-    SIM_HUNG,    /* a deadlock, or no progress */
+    SIM_RACE,
+    SIM_HUNG, /* a deadlock, or no progress */
 } sim_fault_kind;
 
 sim_machine *

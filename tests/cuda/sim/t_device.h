@@ -42,7 +42,8 @@ ptx_of(const char *text)
 static device
 device_with(const char *text, uint64_t seed, bool late)
 {
-    device d = {.m = sim_new(&(sim_options){.seed = seed, .late = late, .idle = 1 << 22})};
+    device d = {
+        .m = sim_new(&(sim_options){.seed = seed, .late = late, .races = true, .idle = 1 << 22})};
     tnb_err err = {0};
     if (sim_load(d.m, ptx_of(text), &d.module, &err) != TNB_OK)
         fail_msg("%s\n%s", err.message, ptx_of(text));

@@ -371,6 +371,82 @@ launches_have_limits(void **state)
     sim_free(d.m);
 }
 
+static const char orders[] =
+    "#define K(name) extern \"C\" __global__ void name(int *p)\n"
+    "#define T (int)threadIdx.x\n"
+    "K(bar) { __shared__ int s[64]; s[T] = T; __syncthreads(); p[T] = s[63 - T]; }\n"
+    "K(no_bar) { __shared__ int s[64]; s[T] = 1; __syncthreads(); s[T] = T; p[T] = s[63 - T]; }\n"
+    "K(reused) { __shared__ int s[64]; for (int k = 0; k < 3; k++) { s[T] = k; __syncthreads(); "
+    "p[T] = s[63 - T]; } }\n"
+    "K(warp) { __shared__ int s[64]; s[T] = T; __syncwarp(); p[T] = s[T ^ 31]; }\n"
+    "K(no_warp) { __shared__ int s[64]; s[T] = 1; __syncthreads(); s[T] = T; p[T] = s[T ^ 31]; }\n"
+    "K(half_warp) { __shared__ int s[64]; s[T] = T; if (T & 16) __syncwarp(0xffff0000u); else "
+    "__syncwarp(0xffffu); p[T] = s[T ^ 15]; }\n"
+    "K(other_half) { __shared__ int s[64]; s[T] = 1; __syncthreads(); s[T] = T; if (T & 16) "
+    "__syncwarp(0xffff0000u); else "
+    "__syncwarp(0xffffu); p[T] = s[T ^ 31]; }\n"
+    "K(named) { __shared__ int s[64]; s[T] = T; if (T < 32) { asm volatile(\"bar.sync 1, 64;\" ::: "
+    "\"memory\"); p[T] = s[T + 32]; } else asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); }\n"
+    "K(backwards) { __shared__ int s[64]; s[T] = 1; __syncthreads(); s[T] = T; if (T < 32) { asm "
+    "volatile(\"bar.sync 1, 64;\" "
+    "::: \"memory\"); s[T] = 5; } else { asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); p[T] "
+    "= s[T - 32]; } }\n"
+    "K(same) { p[0] = 7; }\n"
+    "K(differs) { p[0] = T; }\n"
+    "K(atomics) { atomicAdd(p, T); }\n"
+    "K(half_atomic) { if (T == 40) p[0] = 3; else atomicAdd(p, 1); }\n"
+    "K(bytes) { ((char *)p)[T] = T; }\n"
+    "K(blocks) { if (T == 0) p[blockIdx.x] = p[0] + 1; }\n"
+    "K(flags) { if (T) return; if (blockIdx.x == 0) { p[0] = 5; __threadfence(); atomicExch(p + 1, "
+    "1); } else if (blockIdx.x == 1) { while (atomicAdd(p + 1, 0) == 0) ; p[2] = p[0]; } }\n"
+    "K(two) { __shared__ volatile int f; __shared__ int v; if (T == 0) { f = 0; v = 0; } "
+    "__syncthreads(); if (T == 0) { v = 9; __threadfence_block(); f = 1; } if (T == 40) { while (f "
+    "== 0) ; p[0] = v; } }\n";
+
+static void
+races_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel, *what; /* NULL: it is right */
+        uint32_t blocks, threads;
+    } cases[] = {
+        {"bar", NULL, 1, 64},
+        {"no_bar", "race at", 1, 64},
+        {"reused", "race at", 1, 64},
+        {"warp", NULL, 1, 64},
+        {"no_warp", "race at", 1, 64},
+        {"half_warp", NULL, 1, 32},
+        {"other_half", "race", 1, 32},
+        {"named", NULL, 1, 64},
+        {"backwards", "race", 1, 64},
+        {"same", NULL, 2, 64},
+        {"differs", "stores there, by thread (0, 0, 0)", 1, 2},
+        {"atomics", NULL, 3, 64},
+        {"half_atomic", "race", 1, 64},
+        {"bytes", NULL, 1, 64},
+        {"blocks", "race", 2, 32},
+        {"flags", NULL, 3, 32},
+        {"two", NULL, 1, 64},
+    };
+    for (uint64_t seed = 0; seed < 3; seed++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            if (seed && strcmp(cases[c].kernel, "half_atomic") == 0)
+                continue; /* an atomic operation of the same warp may order it */
+            device d = device_with(orders, seed, false);
+            tnb_err err = {0};
+            int zeros[64] = {0};
+            uint64_t p[] = {upload(&d, zeros, sizeof zeros)};
+            tnb_status st =
+                launch(&d, cases[c].kernel, SIZE(cases[c].blocks, cases[c].threads), p, &err);
+            bool race = st == TNB_DEVICE && sim_last_fault(d.m) == SIM_RACE;
+            if (cases[c].what ? !race || (seed == 0 && !strstr(err.message, cases[c].what))
+                              : st != TNB_OK)
+                fail_msg("%s with seed %d: %d %s", cases[c].kernel, (int)seed, st, err.message);
+            sim_free(d.m);
+        }
+}
+
 int
 main(void)
 {
@@ -381,6 +457,7 @@ main(void)
         cmocka_unit_test(threads_are_independent),
         cmocka_unit_test(faults_are_located),
         cmocka_unit_test(values_that_are_not_wanted_may_be_uninitialized),
+        cmocka_unit_test(races_are_found),
         cmocka_unit_test(memory_is_not_used_after_it_is_freed),
         cmocka_unit_test(launches_have_limits),
     };

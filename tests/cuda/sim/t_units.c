@@ -215,9 +215,8 @@ copies_are_waited_for(void **state)
         if (late) {
             assert_int_equal(launch(&d, "no_wait", SIZE(1, 64), p, &err), TNB_DEVICE);
             assert_non_null(strstr(err.message, "uninitialized"));
-            assert_int_equal(launch(&d, "too_early", SIZE(1, 64), p, &err), TNB_DEVICE);
-            assert_non_null(strstr(err.message, "uninitialized"));
         }
+        assert_int_equal(launch(&d, "too_early", SIZE(1, 64), p, &err), TNB_DEVICE);
         sim_free(d.m);
     }
 }

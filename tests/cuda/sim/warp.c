@@ -34,6 +34,7 @@ sim_fault(sim_warp *w, const sim_insn *i, uint32_t lane, sim_fault_kind kind, co
     tnb_err_prefix(w->machine->err, "kernel '%s', PTX line %u (%s), %s", w->kernel->ptx->name,
                    i->ptx->line, i->ptx->text, where);
     w->machine->fault = kind;
+    w->storing = NULL;
     longjmp(w->machine->failed, 1);
 }
 
@@ -118,6 +119,8 @@ try_meeting(sim_warp *w, uint32_t at)
     if (there != (g.members & ~w->exited))
         return;
     w->present = there;
+    if (!code[g.pc].run || code[g.pc].flags & SIM_ALIGNED)
+        sim_order_lanes(w, there);
     for (w->phase = 1; w->phase <= 2; w->phase++)
         for (uint32_t h = 0; h < w->n_groups; h++)
             if (meets_with(&g, &w->groups[h], code) && code[w->groups[h].pc].run)
@@ -147,6 +150,8 @@ meet(sim_warp *w, sim_group *g, const sim_insn *i, uint32_t active)
     if (same == active && active == g->mask && active == (members & ~w->exited)) {
         w->present = active;
         w->phase = 3;
+        if (!i->run || i->flags & SIM_ALIGNED)
+            sim_order_lanes(w, active);
         if (i->run)
             i->run(w, i, active);
         g->pc++;
@@ -197,6 +202,7 @@ try_barrier(sim_block *block, uint32_t id)
             if (x->state != SIM_AT_BARRIER || x->barrier != id)
                 continue;
             sim_op_barrier(w, &w->kernel->code[x->pc], x->mask);
+            sim_order_leave(w, b);
             x->state = SIM_RUNS;
             x->pc++;
             any = true;
@@ -204,6 +210,8 @@ try_barrier(sim_block *block, uint32_t id)
         if (any)
             merge(w);
     }
+    if (b->arrived >= block->n_live)
+        block->era++;
     *b = (sim_barrier){0};
 }
 
@@ -229,6 +237,7 @@ arrive(sim_warp *w, sim_group *g, const sim_insn *i, uint32_t active)
     if (b->arrived && b->expected != count)
         sim_fault(w, i, first, SIM_ILLEGAL, "barrier %u for %u threads: others wait for %u", id,
                   count, b->expected);
+    sim_order_arrive(w, b);
     b->expected = count;
     b->arrived += (uint32_t)__builtin_popcount(active);
     if (i->type == 'r') {
