@@ -116,7 +116,8 @@ declare_variable(sim_decoder *d, sim_instance *in, const ptx_variable *v)
             sim_decode_fail(d, TNB_UNSUPPORTED,
                             "kernel '%s' has more than %d bytes of shared memory", k->ptx->name,
                             SIM_MAX_SHARED);
-        k->shared_bytes = (uint32_t)(s.address + bytes);
+        /* a vector's load may reach beyond the last element, to where the variable's alignment ends */
+        k->shared_bytes = (uint32_t)round_up(s.address + bytes, v->align);
     } else if (v->space == PTX_LOCAL || v->space == PTX_PARAM) {
         s.space = PTX_LOCAL;
         s.address = round_up(k->local_bytes, v->align);
@@ -200,7 +201,7 @@ variable_of_module(sim_decoder *d, const char *name)
                             "kernel '%s' has more than %d bytes of shared memory", d->k->ptx->name,
                             SIM_MAX_SHARED);
         } else {
-            d->k->shared_bytes = (uint32_t)(s.address + s.bytes);
+            d->k->shared_bytes = (uint32_t)round_up(s.address + s.bytes, v->align);
         }
         tnb_strmap_set(&outer->names, tnb_printf(d->a, "module:%s", name),
                        tnb_dup(d->a, &s, sizeof s));
