@@ -159,15 +159,15 @@ cpu_block_interleave(tn_ctx *ctx, const cpu_block_format *f, const cpu_block_ext
                *to = tn_strf(ctx, "%" PRId64 ", %" PRId64, e->padded, row_bytes(w));
     const char *const params[][3] = {{"W", from, "uint8"}, {"P", to, "uint8"}};
     begin(w, "interleave", params, 2);
-    line(w, "for p in T.parallel(%" PRId64 "):", e->padded / R);
+    line(w, "for p in T.parallel(T.int64(%" PRId64 ")):", e->padded / R);
     w->indent++;
     line(w, "with T.sblock(\"interleave\"):");
     w->indent++;
-    line(w, "vp = T.axis.spatial(%" PRId64 ", p)", e->padded / R);
+    line(w, "vp = T.axis.spatial(T.int64(%" PRId64 "), p)", e->padded / R);
     line(w, "T.reads(W[0:%" PRId64 ", 0:%" PRId64 "])", e->rows, row_bytes(w));
     line(w, "T.writes(P[0:%" PRId64 ", 0:%" PRId64 "])", e->padded, row_bytes(w));
     view(w, "out", "P", number(w, e->padded * row_bytes(w)), "uint8");
-    line(w, "for k in range(%" PRId64 "):", blocks);
+    line(w, "for k in range(T.int64(%" PRId64 ")):", blocks);
     w->indent++;
     int64_t at = 0;
     for (int i = 0; i < CPU_BLOCK_FIELDS && f->field[i].bytes; i++) {
@@ -201,11 +201,11 @@ cpu_block_quantize(tn_ctx *ctx, const cpu_block_format *f, const cpu_block_exten
                                      {"E", tn_strf(ctx, ".%" PRId64, K / f->part),
                                       offset ? "int32" : "float32"}};
     begin(w, "quantize", params, 4);
-    line(w, "for t in T.parallel(%s * %" PRId64 "):", w->count, K / ACTIVATIONS);
+    line(w, "for t in T.parallel(T.int64(1) * %s * %" PRId64 "):", w->count, K / ACTIVATIONS);
     w->indent++;
     line(w, "with T.sblock(\"quantize\"):");
     w->indent++;
-    line(w, "vt = T.axis.spatial(%s * %" PRId64 ", t)", w->count, K / ACTIVATIONS);
+    line(w, "vt = T.axis.spatial(T.int64(1) * %s * %" PRId64 ", t)", w->count, K / ACTIVATIONS);
     view(w, "x", "X", tn_strf(ctx, "%s * %" PRId64, w->count, K), "float32");
     view(w, "q", "Q", tn_strf(ctx, "%s * %" PRId64, w->count, K), "int8");
     view(w, "s", "S", tn_strf(ctx, "%s * %" PRId64, w->count, K / ACTIVATIONS), "float32");
@@ -370,11 +370,14 @@ tile(writer *w, int64_t rows, const char *row)
     const cpu_block_format *f = w->f;
     const int64_t L = w->e->lanes, K = w->e->columns, parts = f->elems / f->part;
     const bool least = f->extra == CPU_BLOCK_SUM;
+    /* that no byte is above 127 lets processors without VNNI add pairs of products in 16 bits; of most formats none is */
+    const char *four =
+        f->offset == 128 ? "four[v]" : "T.bitwise_and(four[v], T.uint32(2139062143))";
     line(w, "for i in T.unroll(%" PRId64 "):", rows);
     w->indent++;
     each_lane(w, tn_strf(ctx, "acc[i * %" PRId64 " + v] = T.float32(0)", L));
     w->indent--;
-    line(w, "for k in range(%" PRId64 "):", K / f->elems);
+    line(w, "for k in range(T.int64(%" PRId64 ")):", K / f->elems);
     w->indent++;
     for (int64_t p = 0; p < parts; p++) {
         const char *part = tn_strf(ctx, "(%s) * %" PRId64 " + k * %" PRId64 " + %" PRId64, row,
@@ -389,9 +392,9 @@ tile(writer *w, int64_t rows, const char *row)
             line(w, "for i in T.unroll(%" PRId64 "):", rows);
             w->indent++;
             each_lane(w, tn_strf(ctx,
-                                 "n[i * %" PRId64 " + v] = T.dp4a(four[v], quads[(%s) * %" PRId64
+                                 "n[i * %" PRId64 " + v] = T.dp4a(%s, quads[(%s) * %" PRId64
                                  " + k * %" PRId64 " + %" PRId64 "], n[i * %" PRId64 " + v])",
-                                 L, row, K / 4, f->elems / 4, p * f->part / 4 + g, L));
+                                 L, four, row, K / 4, f->elems / 4, p * f->part / 4 + g, L));
             w->indent--;
         }
         scales(w, p);
@@ -448,11 +451,11 @@ cpu_block_multiply(tn_ctx *ctx, const cpu_block_format *f, const cpu_block_exten
         {"Y", tn_strf(ctx, ".%" PRId64, e->rows), "float32"}};
     begin(w, "product", params, 5);
     w->base = tn_strf(ctx, "((vp * %" PRId64 " + k) * %" PRId64 ")", K / f->elems, L * f->bytes);
-    line(w, "for p in T.parallel(%" PRId64 "):", e->padded / L);
+    line(w, "for p in T.parallel(T.int64(%" PRId64 ")):", e->padded / L);
     w->indent++;
     line(w, "with T.sblock(\"product\"):");
     w->indent++;
-    line(w, "vp = T.axis.spatial(%" PRId64 ", p)", e->padded / L);
+    line(w, "vp = T.axis.spatial(T.int64(%" PRId64 "), p)", e->padded / L);
     line(w, "T.reads(Q, S, E, W)");
     line(w, "T.writes(Y)");
     view(w, "quads", "Q", tn_strf(ctx, "%s * %" PRId64, w->count, K / 4), "int32");
