@@ -9,6 +9,8 @@
  *     lv1 = R.matmul(x, lv)
  *  -> lv1 = R.call_tir(cls.matmul_turned, (x, w), ...)                          w is not copied
  *
+ * Where w was widened from float16 or bfloat16, the product reads what there was before.
+ *
  * A panel is as wide as the tile that cpu.Matmul gives a product of many rows. Everything else
  * becomes what the operator's own rule makes of it.
  */
@@ -69,6 +71,16 @@ turned_source(tn_builder *b, const tn_expr *w)
     return n == rank ? call->args.at[0] : NULL;
 }
 
+/* What is widened to float32; the value itself, if nothing is. */
+static const tn_expr *
+before_widening(tn_builder *b, const tn_expr *w)
+{
+    const tn_expr *value = tn_is_var(w) ? tn_builder_find_value(b, w) : w;
+    const tn_call *call = value ? tn_is_call_to(value, "relax.astype") : NULL;
+    const tnb_dtype d = call ? tn_type_dtype(call->args.at[0]->type) : TNB_F32;
+    return tnb_dtype_eq(d, TNB_F16) || tnb_dtype_eq(d, TNB_BF16) ? call->args.at[0] : w;
+}
+
 static tnk_stage *
 stage_of_type(tnk_te *te, const char *name, const tn_type *type)
 {
@@ -125,6 +137,7 @@ product(tn_builder *b, const tn_call *call, const tn_expr *w, form how, const tn
     const tn_expr *r = how == TURNED ? read_batch(te, right, s, j, k)
                                      : tnk_te_read(te, right, tn_floordiv(ctx, j, to), k,
                                                    tn_floormod(ctx, j, to), NULL);
+    r = tn_cast_to(ctx, TNB_F32, r); /* weights may be halves */
     const tn_node *out = tnk_te_sum(s, tn_mul(ctx, read_batch(te, left, s, i, k), r));
     const tn_expr *operands[2] = {x, w};
     return tnk_te_call(te, b, name, operands, 2, &out, 1);
@@ -166,7 +179,7 @@ legalize(tn_builder *b, const tn_call *call, const tn_target *target, void *self
         return product(b, call, pack(b, w, k, n, width), PANELS, xd.at[xd.n - 1], width);
     }
     const tn_expr *source = turned_source(b, w);
-    return source ? product(b, call, source, TURNED, xd.at[xd.n - 1], 0) : NULL;
+    return source ? product(b, call, before_widening(b, source), TURNED, xd.at[xd.n - 1], 0) : NULL;
 }
 
 static const tn_expr *
