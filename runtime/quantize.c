@@ -111,7 +111,7 @@ transform_read_quantize(transform *t, const json_t *o, tnb_err *err)
     tnb_dtype scales;
     if (!transform_count(json_object_get(o, "bits"), &bits) || (bits != 4 && bits != 8) ||
         !transform_count(json_object_get(o, "columns"), &t->columns) ||
-        t->columns > INT64_MAX / 8 || !read_float(json_object_get(o, "from"), &t->from) ||
+        t->columns > INT64_MAX / 64 || !read_float(json_object_get(o, "from"), &t->from) ||
         !read_float(json_object_get(o, "scales"), &scales) || scales.code != TNB_FLOAT || !part)
         return transform_bad(err, "that quantizes without part, bits, columns, from and scales");
     const uint64_t groups = (t->columns + GROUP - 1) / GROUP;

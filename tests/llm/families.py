@@ -3,6 +3,7 @@
 
 `families.py --keep` writes the logits of kept_logits.py anew. The packages torch and transformers are needed (TENON_LM_PYTHON names a
 Python with them); without them the test is skipped."""
+import copy
 import importlib
 import json
 import os
@@ -110,6 +111,14 @@ class Reference:
         """config.json as save_pretrained has it."""
         return json.loads(self.config.to_json_string()) | {"architectures": [type(self.model(self.config)).__name__]}
 
+    def save(self, folder):
+        """The folder as transformers writes it in bfloat16, in several files. The logits are those of the rounded weights."""
+        model = self.model(copy.deepcopy(self.config))  # which learns of bfloat16
+        model.load_state_dict({n: torch.from_numpy(v) for n, v in self.weights.items()}, strict=False)
+        model.tie_weights()
+        model.bfloat16().save_pretrained(folder, max_shard_size="20KB")
+        return self.logits(weights={n: torch.from_numpy(v).bfloat16().float().numpy() for n, v in self.weights.items()})
+
     def changed(self, **more):
         return self.logits(config=transformers.AutoConfig.for_model(self.kind, **(self.options | more)))
 
@@ -161,6 +170,13 @@ def main():
         folder = path(f"family{i}")
         write_folder(folder, r.written(), r.weights)
         compare(name, folder, IDS, want, mutations=r.mutations())
+    for name in () if KEEP else ("llama", "gemma3", "phi3", "gpt2"):
+        kind, options = next((k, o) for n, k, o, _ in FAMILIES if n == name)
+        if ONLY in (what := f"{name}, saved in bfloat16"):
+            r, folder = Reference(kind, options, 200), path(f"saved-{name}")
+            want = r.save(folder)
+            check(os.path.exists(os.path.join(folder, "model.safetensors.index.json")), f"{what}: several files")
+            compare(what, folder, IDS, want, ways=("once", "mixed"), mutations=[("weights as they were", r.logits())])
     if KEEP:
         with open(os.path.join(HERE, "kept_logits.json"), "w") as f:
             f.write("[" + ",\n".join(json.dumps(k, separators=(",", ":")) for k in kept) + "]\n")
@@ -169,7 +185,7 @@ def main():
 
 
 if not KEEP:
-    from clitest import done, path  # noqa: E402
+    from clitest import check, done, path  # noqa: E402
     from compare import ONLY, compare  # noqa: E402
 transformers.logging.set_verbosity_error()
 torch.manual_seed(0)
