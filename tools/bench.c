@@ -118,7 +118,7 @@ typedef struct used {
     const char *mcpu;    /* NULL: the target has none */
     uint32_t n_features; /* that it names besides */
     bool native;
-    char device[512]; /* as its driver describes it */
+    char device[4096]; /* as its driver describes it */
     int threads;
 } used;
 

@@ -347,7 +347,7 @@ check_devices(doctor *d)
             needed |= strcmp(d->devices[k], p[i].name) == 0;
         if (tnr_find_driver(rt, p[i].name, &err) &&
             tnr_device_open(rt, p[i].name, 0, &dev, &err) == TNB_OK) {
-            char line[512] = "";
+            char line[4096] = "";
             if (tnr_device_driver(dev)->describe)
                 tnr_device_driver(dev)->describe(tnr_device_handle(dev), line, sizeof line);
             say("ok", NULL, "device %s: %s", p[i].name, line);

@@ -251,7 +251,7 @@ device_object(listing *l, tnr_runtime *rt, const tnr_driver *d, int id)
 {
     tnr_device *dev;
     tnb_err err = {0};
-    char what[512] = "";
+    char what[4096] = "";
     bool usable = tnr_device_open(rt, d->base.name, id, &dev, &err) == TNB_OK;
     if (usable)
         d->describe(tnr_device_handle(dev), what, sizeof what);

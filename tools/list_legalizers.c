@@ -5,16 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name of a target's kind or one that it serves. */
+/* Whether a target of the kind, asked for by this name of it, takes what is made for `name`. */
 static bool
-is_of(const tn_target_kind *k, const char *name)
+is_for(const tn_target_kind *k, const char *called, const char *name)
 {
-    if (strcmp(k->base.name, name) == 0)
-        return true;
-    for (const char *const *served = k->kinds; served && *served; served++)
-        if (strcmp(*served, name) == 0)
-            return true;
-    return false;
+    bool usual = strcmp(k->base.name, called) == 0 && k->kinds && k->kinds[0];
+    return strcmp(usual ? k->kinds[0] : called, name) == 0;
 }
 
 static int
@@ -31,9 +27,9 @@ add_text(tnt_session *s, const char *list, const char *name)
     return *list ? tn_strf(s->ctx, "%s, %s", list, name) : name;
 }
 
-/* Those of the loaded plugins, of `only` alone unless that is NULL, each operator and target once. */
+/* Those of the loaded plugins, of `only` alone unless that is NULL, which was asked for as `called`, each operator and target once. */
 static tnt_legalizer *
-legalizers(tnt_session *s, const tn_target_kind *only, uint32_t *n)
+legalizers(tnt_session *s, const tn_target_kind *only, const char *called, uint32_t *n)
 {
     TNB_VEC(tnt_legalizer) all = {0};
     tn_ctx *c = s->ctx;
@@ -44,7 +40,7 @@ legalizers(tnt_session *s, const tn_target_kind *only, uint32_t *n)
             continue;
         for (uint32_t k = 0; k < d->n_legalizers; k++) {
             const tn_legalizer *l = d->legalizers[k];
-            if (only && !is_of(only, l->target))
+            if (only && !is_for(only, called, l->target))
                 continue;
             bool serves = tn_find_legalizer(s->registry, l->base.name, l->target) == l;
             tnt_legalizer *row = NULL;
@@ -82,7 +78,8 @@ tnt_legalizers(tnt_session *s, const char *target, uint32_t *n)
     tnb_err err = {0};
     if (target) {
         const char *kind = tnb_conf_text(s->conf, "target", target, "kind");
-        only = tn_find_target(s->registry, kind ? kind : target, &err);
+        target = kind ? kind : target;
+        only = tn_find_target(s->registry, target, &err);
         if (!only) {
             tnt_complain(&err);
             return NULL;
@@ -90,7 +87,7 @@ tnt_legalizers(tnt_session *s, const char *target, uint32_t *n)
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         tn_registry_load_all(s->registry, kinds[i]);
-    const tnt_legalizer *all = legalizers(s, only, n);
+    const tnt_legalizer *all = legalizers(s, only, target, n);
     static const tnt_legalizer none;
     return all ? all : &none;
 }

@@ -148,7 +148,7 @@ static void
 cpu_describe(void *dev, char *out, size_t n)
 {
     const char *names[CPU_MAX_FEATURES];
-    char list[512];
+    char list[4096];
     uint32_t count = cpu_features(names, CPU_MAX_FEATURES);
     list_features(list, sizeof list, names, count);
     snprintf(out, n, "%d threads; %s", ((struct cpu_device *)dev)->threads, list);

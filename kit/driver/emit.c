@@ -143,17 +143,6 @@ emit_kernels(emission *e)
     return TNB_OK;
 }
 
-/* Those of another model, or another version of this one, that were written here before: `*.c` would take them along. */
-static void
-remove_kernels(const emission *e, const char *suffix)
-{
-    for (uint32_t i = e->v->sources.n_texts;; i++) {
-        const char *name = tnb_printf(e->arena, "%s_kernels_%u%s", e->opt->prefix, i, suffix);
-        if (unlink(tnb_path_join(e->arena, e->opt->output, name)) != 0)
-            return;
-    }
-}
-
 enum { LITERAL = 1 << 20, WORDS_A_LINE = 8 };
 
 /* As numbers of 64 bits, which compilers read faster than bytes; of objects, much is taken in by the assembler from a file. */
@@ -257,6 +246,40 @@ take(emission *e, const char *name)
     return st;
 }
 
+/* Removes PREFIX`part`.c and .o unless this emission has them; whether there was one. */
+static bool
+remove_part(const emission *e, const char *part)
+{
+    const char *base = tnb_printf(e->arena, "%s%s", e->opt->prefix, part);
+    const char *source = tnb_printf(e->arena, "%s.c", base);
+    const char *object = tnb_printf(e->arena, "%s.o", base);
+    bool there = false;
+    for (uint32_t i = 0; i < e->files.n; i++)
+        there |= strcmp(e->files.at[i], source) == 0;
+    if (!(there && e->opt->emit == TNK_EMIT_C))
+        there |= unlink(tnb_path_join(e->arena, e->opt->output, source)) == 0;
+    if (!(there && e->opt->emit == TNK_EMIT_OBJECTS))
+        there |= unlink(tnb_path_join(e->arena, e->opt->output, object)) == 0;
+    return there;
+}
+
+/* What an earlier version of the model left under the same prefix: `*.c` and `*.o` would take it along. */
+static void
+remove_earlier(const emission *e)
+{
+    (void)remove_part(e, "");
+    (void)remove_part(e, "_constants");
+    for (uint32_t i = 0;
+         remove_part(e, tnb_printf(e->arena, "_kernels_%u", i)) || i < e->v->sources.n_texts; i++)
+        ;
+    if (e->opt->emit != TNK_EMIT_C)
+        (void)unlink(tnb_path_join(e->arena, e->opt->output,
+                                   tnb_printf(e->arena, "%s.flags", e->opt->prefix)));
+    if (e->opt->emit != TNK_EMIT_STATIC_LIBRARY)
+        (void)unlink(tnb_path_join(e->arena, e->opt->output,
+                                   tnb_printf(e->arena, "lib%s.a", e->opt->prefix)));
+}
+
 static tnb_status
 emit_objects(emission *e)
 {
@@ -277,8 +300,8 @@ emit_objects(emission *e)
         (void)tn_need_reason(e->build->ctx, errors, st, "target", e->v->target.name, "objects");
     if (st == TNB_OK && library)
         st = take(e, archive);
-    if (st == TNB_OK && !library)
-        remove_kernels(e, ".o");
+    if (st == TNB_OK)
+        remove_earlier(e);
     for (uint32_t i = 0; st == TNB_OK && !library && i < e->files.n; i++)
         st = take(e,
                   tnb_printf(e->arena, "%.*s.o", (int)strlen(e->files.at[i]) - 2, e->files.at[i]));
@@ -300,7 +323,7 @@ driver_emit(tn_ctx *ctx, const tnk_compile_options *opt, tnk_build *b,
     find_parts(&e, &m);
     tnb_status st = opt->emit == TNK_EMIT_C ? emit_c(&e) : emit_objects(&e);
     if (st == TNB_OK && opt->emit == TNK_EMIT_C) {
-        remove_kernels(&e, ".c");
+        remove_earlier(&e);
         st = emit_flags(&e);
     }
     tnb_unmap(&m);

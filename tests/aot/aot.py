@@ -200,6 +200,10 @@ def same_as_c():
             check(r.returncode == 0, f"--emit={kind} of {os.path.basename(m)}", r)
             counts.append(len([f for f in os.listdir(path("again")) if f.startswith("again_kernels_") and f.endswith(suffix)]))
         check(counts[0] > counts[1], f"--emit={kind}: kernels of what was there before are gone: {counts}")
+    for kind, left in (("c", r"\.c|\.h|\.flags"), ("obj", r"\.o|\.h"), ("static-lib", r"\.a|\.h"), ("obj", r"\.o|\.h"), ("c", r"\.c|\.h|\.flags")):
+        tenon("compile", small, "--emit", kind, "--prefix", "again", "-o", path("again"))
+        others = [f for f in os.listdir(path("again")) if "again" in f and not re.fullmatch(rf".*({left})", f)]
+        check(not others, f"--emit={kind} leaves nothing of another kind: {others}")
     tenon("compile", shapes, "--emit=c", "-o", path("shapes"))
     for cc in ("gcc", "clang"):
         if shutil.which(cc):
