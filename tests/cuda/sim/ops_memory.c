@@ -15,9 +15,9 @@ sim_address(const sim_warp *w, const sim_insn *i, uint32_t lane)
     if (i->address == SIM_NONE)
         return (uint64_t)i->offset;
     const void *base = sim_at(w, i->ref[i->address]);
-    uint64_t a =
-        i->width[i->address] == 8 ? ((const uint64_t *)base)[lane] : ((const uint32_t *)base)[lane];
-    return a + (uint64_t)i->offset;
+    if (i->width[i->address] == 4) /* the sum wraps, too: compilers move parts of it */
+        return ((const uint32_t *)base)[lane] + (uint32_t)i->offset;
+    return ((const uint64_t *)base)[lane] + (uint64_t)i->offset;
 }
 
 /* ---- checks ---- */

@@ -260,6 +260,10 @@ static const char faults[] =
     ".reg .u32 x, y; ld.global.u32 x, [%0]; setp.eq.s32 a, %1, 77; setp.eq.and.s32 b, x, 3, a; "
     "and.pred b, a, b; selp.u32 y, x, 6, b; st.global.u32 [%0], y; }\" :: \"l\"(p + 3), "
     "\"r\"((int)threadIdx.x)); }\n"
+    "extern \"C\" __global__ void gap(int *p) { __shared__ __align__(16) int s[4]; int a, b, c, d; "
+    "s[0] = 1; s[1] = 2; s[2] = 4; asm volatile(\"ld.shared.v4.u32 {%0,%1,%2,%3}, [%4+32];\" : "
+    "\"=r\"(a), \"=r\"(b), \"=r\"(c), \"=r\"(d) : \"r\"((unsigned)__cvta_generic_to_shared(s) - "
+    "32) : \"memory\"); p[0] = a + b + c; }\n"
     "extern \"C\" __global__ void unset_shared(int *p) { __shared__ int s[32]; if (threadIdx.x != "
     "9) s[threadIdx.x] = 1; __syncthreads(); p[threadIdx.x] = s[threadIdx.x]; }\n"
     "extern \"C\" __global__ void shared_bounds(int *p) { __shared__ volatile int s[32]; "
@@ -326,6 +330,9 @@ values_that_are_not_wanted_may_be_uninitialized(void **state)
     run(&d, "not_wanted", SIZE(1, 1), p);
     download(&d, p[0], out, sizeof out);
     assert_true(out[0] == 3 && out[1] == 5 && out[3] == 6);
+    run(&d, "gap", SIZE(1, 1), p); /* one of a vector's four; the address wraps */
+    download(&d, p[0], out, sizeof out);
+    assert_int_equal(out[0], 7);
     sim_free(d.m);
 }
 
