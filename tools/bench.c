@@ -29,13 +29,14 @@ static const tnt_option options[] = {
     {"rtol", 0, TNT_VALUE, "X", "relative tolerance of --expect (default 1e-3)", "expect"},
     {"atol", 0, TNT_VALUE, "X", "absolute tolerance of --expect (default 1e-4)", "expect"},
     {"threads", 0, TNT_VALUE, "N", "number of threads"},
-    {"seconds", 0, TNT_VALUE, "X", "seconds to measure (default 3)"},
+    {"seconds", 0, TNT_VALUE, "X", "seconds to measure (default 3)", .without = "runs"},
     {"runs", 0, TNT_VALUE, "N", "number of runs, instead of --seconds"},
 #ifdef HAVE_LM
     {"prompt", 0, TNT_VALUE, "N", "of a language model: tokens of a prompt"},
     {"generate", 0, TNT_VALUE, "N", "of a language model: tokens that are written behind it"},
-    {"weights", 0, TNT_VALUE, "PATH", "of a language model's artifact: where its weights are"},
-    {"tokenizer", 0, TNT_VALUE, "FILE", "of a language model: its tokenizer"},
+    {"weights", 0, TNT_VALUE, "PATH", "of a language model's artifact: where its weights are",
+     "prompt|generate"},
+    {"tokenizer", 0, TNT_VALUE, "FILE", "of a language model: its tokenizer", "prompt|generate"},
 #endif
     {"profile-kernels", 0, TNT_FLAG, NULL,
      "time each kernel; the table is that of the fastest run"},
@@ -48,7 +49,7 @@ static const tnt_option options[] = {
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},
-    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not use the caches of kernels and of transformed weights"},
     {0}};
 
 static int
@@ -90,7 +91,8 @@ check_results(checked *c, const tnr_value *ret)
     const tn_expr **results;
     double rtol, atol;
     uint32_t n;
-    if (!tnt_float(c->a, "rtol", 1e-3, &rtol) || !tnt_float(c->a, "atol", 1e-4, &atol))
+    if (!tnt_float(c->a, "rtol", 1e-3, 0, TNT_FINITE, &rtol) ||
+        !tnt_float(c->a, "atol", 1e-4, 0, TNT_FINITE, &atol))
         return TNT_USAGE;
     if (!tnt_take_results(c->s, c->sig, ret, &names, &results, &n))
         return TNT_FAILED;
@@ -194,7 +196,8 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
     const tnt_args *a = c->a;
     int64_t runs;
     double budget;
-    if (!tnt_int(a, "runs", 0, 1, MAX_RUNS, &runs) || !tnt_float(a, "seconds", 3, &budget))
+    if (!tnt_int(a, "runs", 0, 1, MAX_RUNS, &runs) ||
+        !tnt_float(a, "seconds", 3, TNT_ABOVE_0, 1e6, &budget))
         return TNT_USAGE;
     double *t = malloc(MAX_RUNS * sizeof *t);
     if (!t)
@@ -282,7 +285,7 @@ run(tnt_session *s, const tnt_args *a)
     uint32_t n = 0;
     int status = TNT_FAILED;
     if (!sig)
-        fprintf(stderr, "tenon: %s has no function '%s'\n", a->operands[0], name);
+        tnt_no_function(&p, a->operands[0], name);
     else if (tnt_make_inputs(s, a, &p, sig, &args, &n))
         status = measure(&(checked){.s = s, .a = a, .sig = sig}, &p, name, args, n);
     for (uint32_t i = 0; i < n; i++)

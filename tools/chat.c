@@ -218,9 +218,9 @@ run(tnt_session *s, const tnt_args *a)
     int64_t most;
     if (!tnt_sampling(a, &c.opt.sampling) || !tnt_int(a, "max-tokens", 0, 0, INT32_MAX, &most))
         return TNT_USAGE;
-    const char **stops = tnt_values(a, "stop", &c.opt.n_stops);
+    const char **stops = tnt_stops(a, &c.opt.n_stops);
     if (!stops)
-        return TNT_FAILED;
+        return tnt_failure();
     c.opt.stops = stops;
     c.opt.max_tokens = (uint64_t)most;
     c.opt.user = &c;

@@ -31,5 +31,6 @@ const tnt_command tnt_command_check_config = {
     .examples = (const char *const[]){"tenon check-config", "after a change in /etc",
                                       "tenon check-config --config new.ini",
                                       "a file before it is put in its place", NULL},
+    .ignores = "debug",
     .run = run,
 };

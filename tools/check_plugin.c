@@ -532,5 +532,6 @@ const tnt_command tnt_command_check_plugin = {
                               "before installing it, with the settings of its INI file",
                               "tenon check-plugin acme_rt.so --timeout 60",
                               "a device driver that is slow to find its devices", NULL},
+    .ignores = "debug|tuning-db",
     .run = run,
 };

@@ -73,37 +73,45 @@ is_read_from(const tnt_args *a, const char *out)
 
 /* What --emit names; false after a message. */
 static bool
-emit_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
+emit_kind(const tnt_args *a, tnk_emit *kind)
 {
     static const char *const kinds[] = {"tno", "c", "obj", "static-lib"}; /* ORDER EMIT */
-    const char *wanted = tnt_value(a, "emit", "tno"), *name = tnb_path_name(a->operands[0]);
-    const char *dot = strrchr(name, '.');
-    opt->prefix = tnt_value(a, "prefix", NULL);
-    if (!opt->prefix)
-        opt->prefix =
-            tnk_aot_identifier(s->ctx,
-                               tn_strf(s->ctx, "%.*s",
-                                       (int)(dot && dot != name ? dot - name : (long)strlen(name)),
-                                       name));
-    for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(kinds[i], wanted)) {
-            opt->emit = (tnk_emit)i;
-            if (i == 0 || tnt_has(a, "output"))
-                return true;
-            tnt_usage(a->command, "option '--emit' needs the folder of -o");
-            return false;
-        }
-    tnt_usage(a->command, "option '--emit' wants tno, c, obj or static-lib, not '%s'", wanted);
+    const char *wanted = tnt_value(a, "emit", "tno");
+    uint32_t i = 0;
+    while (i < sizeof kinds / sizeof *kinds && strcmp(kinds[i], wanted) != 0)
+        i++;
+    *kind = (tnk_emit)i;
+    if (i == sizeof kinds / sizeof *kinds)
+        tnt_usage(a->command, "option '--emit' wants tno, c, obj or static-lib, not '%s'", wanted);
+    else if (i == 0 && tnt_has(a, "prefix"))
+        tnt_usage(a->command, "option '--prefix' has no effect on an artifact");
+    else if (i > 0 && !tnt_has(a, "output"))
+        tnt_usage(a->command, "option '--emit' needs the folder of -o");
+    else
+        return true;
     return false;
+}
+
+static const char *
+emit_prefix(tnt_session *s, const tnt_args *a)
+{
+    const char *prefix = tnt_value(a, "prefix", NULL), *name = tnb_path_name(a->operands[0]);
+    const char *dot = strrchr(name, '.');
+    if (prefix)
+        return prefix;
+    return tnk_aot_identifier(s->ctx,
+                              tn_strf(s->ctx, "%.*s",
+                                      (int)(dot && dot != name ? dot - name : (long)strlen(name)),
+                                      name));
 }
 
 /* Names that promise another format than what is written. */
 static bool
-is_other_format(const tnt_args *a, const char *out)
+is_other_format(const tnt_args *a, tnk_emit kind, const char *out)
 {
-    if (strcmp(tnt_value(a, "emit", "tno"), "tno") != 0) {
-        if (!tnt_has(a, "output") || !tnb_ends_with(out, ".tno"))
-            return false; /* emit_options says that -o is missing */
+    if (kind) {
+        if (!tnb_ends_with(out, ".tno"))
+            return false;
         tnt_usage(a->command, "--emit writes a folder, and '%s' would say it is an artifact", out);
         return true;
     }
@@ -130,16 +138,18 @@ run(tnt_session *s, const tnt_args *a)
         out = tn_strf(s->ctx, "%.*s.tno",
                       (int)(dot && dot != name ? dot - name : (long)strlen(name)), name);
     }
-    if (is_other_format(a, out))
+    tnk_emit kind;
+    if (!emit_kind(a, &kind) || is_other_format(a, kind, out))
         return TNT_USAGE;
     if (is_read_from(a, out))
         return TNT_FAILED;
     tnk_model model;
     tnk_compile_options opt;
     double start = tnt_now();
-    if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt) ||
-        !emit_options(s, a, &opt))
+    if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
         return tnt_failure();
+    opt.emit = kind;
+    opt.prefix = emit_prefix(s, a);
     double imported = tnt_now();
     opt.output = out;
     tnk_compile_result r;

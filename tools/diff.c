@@ -175,7 +175,8 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
 {
     double rtol, atol;
     int64_t seed, budget;
-    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-5, &atol) ||
+    if (!tnt_float(a, "rtol", 1e-3, 0, TNT_FINITE, &rtol) ||
+        !tnt_float(a, "atol", 1e-5, 0, TNT_FINITE, &atol) ||
         !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) ||
         !tnt_int(a, "budget", 1000000000, 1, INT64_MAX, &budget))
         return TNT_USAGE;
@@ -317,7 +318,12 @@ compare(tnt_session *s, const tnt_args *a, const tnt_program *p)
 static int
 run(tnt_session *s, const tnt_args *a)
 {
+    static const char *const compiling[] = {"debug", "tuning-db"};
     tnt_program p;
+    for (int i = 0; i < 2 && !tnt_has(a, "target"); i++)
+        if (tnt_has(a, compiling[i]))
+            return tnt_usage(a->command, "option '--%s' has no effect without '--target'",
+                             compiling[i]);
     if (!tnt_has(a, "target"))
         return a->n_operands == 2 ? compare(s, a, NULL)
                                   : tnt_usage(a->command, "a second module is missing");

@@ -482,5 +482,6 @@ const tnt_command tnt_command_doctor = {
         (const char *const[]){"tenon doctor", "checks everything and says what to install",
                               "tenon doctor -t opencl",
                               "exits with 1 if something is missing that this target needs", NULL},
+    .ignores = "debug",
     .run = run,
 };

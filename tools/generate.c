@@ -162,9 +162,9 @@ run(tnt_session *s, const tnt_args *a)
     if (!tnt_sampling(a, &opt.sampling) ||
         !tnt_int(a, "max-tokens", USUAL_TOKENS, 0, INT32_MAX, &most))
         return TNT_USAGE;
-    const char **stops = tnt_values(a, "stop", &n_stops);
+    const char **stops = tnt_stops(a, &n_stops);
     if (!stops)
-        return TNT_FAILED;
+        return tnt_failure();
     opt.stops = stops;
     opt.n_stops = n_stops;
     opt.max_tokens = (uint64_t)most;

@@ -3,7 +3,8 @@
  */
 #include "tool.h"
 
-static const tnt_option options[] = {{"man", 0, TNT_FLAG, NULL, "print a manual page (roff)"},
+static const tnt_option options[] = {{"man", 0, TNT_FLAG, NULL, "print a manual page (roff)",
+                                      .without = "completion"},
                                      {"completion", 0, TNT_VALUE, "SHELL",
                                       "print the completion script for bash, zsh or fish"},
                                      {0}};
@@ -19,6 +20,9 @@ run(tnt_session *s, const tnt_args *a)
     if (a->n_operands && !c)
         return tnt_usage(a->command, "unknown subcommand '%s'", a->operands[0]);
     const char *shell = tnt_value(a, "completion", NULL);
+    if (shell && c)
+        return tnt_usage(a->command, "option '--completion' is for all subcommands: leave '%s' out",
+                         c->name);
     if (shell && !tnt_print_completion(stdout, shell))
         return tnt_usage(a->command, "no completion for '%s'; there is one for bash, zsh and fish",
                          shell);
@@ -38,5 +42,6 @@ const tnt_command tnt_command_help = {
     .options = options,
     .max_operands = 1,
     .bare = true,
+    .ignores = "config|set|tuning-db|plugin-path|debug|log|quiet",
     .run = run,
 };

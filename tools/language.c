@@ -41,6 +41,19 @@ check_context(const tnt_args *a, const tnl_model *m, int64_t context, tnb_err *e
     return TNB_BOUNDS;
 }
 
+/* A model's weights are its own file's. False after a message. */
+static bool
+check_places(const tnt_args *a, const char *path)
+{
+    if (!tnt_has(a, "weights") || tnt_is_artifact(path))
+        return true;
+    tnt_usage(a->command,
+              "option '--weights' is for artifacts, which have their weights in other files; '%s' "
+              "is a model",
+              path);
+    return false;
+}
+
 bool
 tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t room,
                   tnt_language *out)
@@ -48,7 +61,7 @@ tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t 
     tnb_err err = {0};
     int64_t context;
     *out = (tnt_language){0};
-    if (!tnt_int(a, "context", USUAL_CONTEXT, 1, INT32_MAX, &context) ||
+    if (!tnt_int(a, "context", USUAL_CONTEXT, 1, INT32_MAX, &context) || !check_places(a, path) ||
         !tnt_program_open(s, a, path, &out->program))
         return false;
     bar weights = {.quiet = tnt_has(a, "quiet")};
@@ -85,11 +98,12 @@ tnt_sampling(const tnt_args *a, tnl_sampling *out)
 {
     int64_t k, seed;
     *out = (tnl_sampling){.size = sizeof *out};
-    if (!tnt_float(a, "temperature", 0, &out->temperature) ||
-        !tnt_float(a, "top-p", 1, &out->top_p) || !tnt_float(a, "min-p", 0, &out->min_p) ||
-        !tnt_float(a, "repetition-penalty", 1, &out->repetition) ||
-        !tnt_float(a, "frequency-penalty", 0, &out->frequency) ||
-        !tnt_float(a, "presence-penalty", 0, &out->presence) ||
+    if (!tnt_float(a, "temperature", 0, 0, TNT_FINITE, &out->temperature) ||
+        !tnt_float(a, "top-p", 1, TNT_ABOVE_0, 1, &out->top_p) ||
+        !tnt_float(a, "min-p", 0, 0, 1, &out->min_p) ||
+        !tnt_float(a, "repetition-penalty", 1, TNT_ABOVE_0, TNT_FINITE, &out->repetition) ||
+        !tnt_float(a, "frequency-penalty", 0, 0, TNT_FINITE, &out->frequency) ||
+        !tnt_float(a, "presence-penalty", 0, 0, TNT_FINITE, &out->presence) ||
         !tnt_int(a, "top-k", 0, 0, INT32_MAX, &k) || !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed))
         return false;
     out->top_k = (int32_t)k;
@@ -112,6 +126,19 @@ tnt_sampling(const tnt_args *a, tnl_sampling *out)
             return false;
         }
     return true;
+}
+
+const char **
+tnt_stops(const tnt_args *a, uint32_t *n)
+{
+    const char **stops = tnt_values(a, "stop", n);
+    for (uint32_t i = 0; stops && i < *n; i++)
+        if (!*stops[i]) {
+            tnt_usage(a->command, "option '--stop' needs a text, but the given one is empty");
+            free(stops);
+            return NULL;
+        }
+    return stops;
 }
 
 bool

@@ -23,7 +23,7 @@
         {"jobs", 'j', TNT_VALUE, "N", "number of kernels to compile in parallel"},           \
     {                                                                                        \
         "no-cache", 0, TNT_FLAG, NULL,                                                       \
-            "do not use the caches of kernels and of transformed weights"                    \
+            "do not use the caches of kernels and of transformed weights", .artifact = true  \
     }
 #define TNT_SAMPLING_OPTIONS                                                             \
     {"temperature", 0, TNT_VALUE, "X", "0 takes the likeliest token (default: 0)"},      \
@@ -56,6 +56,9 @@ void
 tnt_language_close(tnt_language *l);
 bool
 tnt_sampling(const tnt_args *a, tnl_sampling *out);
+/* The texts of --stop, to be freed; NULL after a message. */
+const char **
+tnt_stops(const tnt_args *a, uint32_t *n);
 
 /* From now on Ctrl-C, SIGTERM and SIGHUP end the writing of the model (NULL: the program again). */
 void

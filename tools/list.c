@@ -9,7 +9,7 @@ static const tnt_option options[] = {
     {"why", 0, TNT_FLAG, NULL, "plugins: every candidate, used or not, and the reason"},
     {"json", 0, TNT_FLAG, NULL,
      "print a JSON array of objects; of operators with their schemas, of plugins every candidate"},
-    {"names", 0, TNT_FLAG, NULL, "print the names only, one a line"},
+    {"names", 0, TNT_FLAG, NULL, "print the names only, one a line", .without = "json"},
     {0}};
 
 /* A list being printed: rows as text, names only, or objects of one JSON array. */
@@ -326,8 +326,6 @@ run(tnt_session *s, const tnt_args *a)
     listing l = {.s = s, .a = a, .json = tnt_has(a, "json"), .names = tnt_has(a, "names")};
     if (tnt_has(a, "why") && strcmp(what, "plugins") != 0)
         return tnt_usage(a->command, "option '--why' is for 'list plugins'");
-    if (l.json && l.names)
-        return tnt_usage(a->command, "one of '--json' and '--names'");
     if (a->n_operands > 1 && strcmp(what, "legalizers") != 0)
         return tnt_usage(a->command, "a list of %s takes no further operand", what);
     while (k < N_PROVIDED && strcmp(provided[k].list, what) != 0)
@@ -377,5 +375,6 @@ const tnt_command tnt_command_list = {
                               "the devices, and why some cannot be used",
                               "tenon list legalizers cpu",
                               "the operators with code of their own for the target cpu", NULL},
+    .ignores = "debug|tuning-db",
     .run = run,
 };

@@ -17,9 +17,9 @@
 #include "tenon/base/ini.h"
 
 static const tnt_option options[] = {
-    {"from", 0, TNT_VALUE, "BACKEND", "copy this backend (default: null)"},
+    {"from", 0, TNT_VALUE, "BACKEND", "copy this backend (default: null)", .without = "list|pass"},
     {"pass", 0, TNT_FLAG, NULL,
-     "write a plugin with one pass and no target (same as --from onepass)"},
+     "write a plugin with one pass and no target (same as --from onepass)", .without = "list"},
     {"list", 0, TNT_FLAG, NULL, "list the backends that can be copied"},
     {0}};
 
@@ -453,8 +453,6 @@ run(tnt_session *s, const tnt_args *a)
                              : list_kits(arena);
     if (!a->n_operands)
         return tnt_usage(a->command, "NAME is missing");
-    if (pass && tnt_has(a, "from"))
-        return tnt_usage(a->command, "'--pass' and '--from' cannot be combined");
     const char *to = a->operands[0], *why = why_no_name(to), *taken;
     if (why)
         return tnt_usage(a->command, "the name '%s' %s", to, why);
@@ -510,5 +508,6 @@ const tnt_command tnt_command_new_plugin = {
                               "tenon new-plugin acme ~/src/acme --from opencl",
                               "copies the OpenCL backend to another folder",
                               "tenon new-plugin tidy --pass", "a plugin with one pass", NULL},
+    .ignores = "debug|tuning-db",
     .run = run,
 };

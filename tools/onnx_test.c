@@ -23,25 +23,35 @@
 #include "tenon/rt/tensor.h"
 
 static const tnt_option options[] = {
-    {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)"},
-    {"jobs", 'j', TNT_VALUE, "N", "number of cases to run in parallel (default 1)"},
-    {"batch", 0, TNT_VALUE, "N", "cases per process (default 1); for devices that open slowly"},
+    {"target", 't', TNT_VALUE, "NAME", "target (default: cpu)",
+     .without = "list|interp|import-only"},
+    {"jobs", 'j', TNT_VALUE, "N", "number of cases to run in parallel (default 1)",
+     .without = "list"},
+    {"batch", 0, TNT_VALUE, "N", "cases per process (default 1); for devices that open slowly",
+     .without = "list"},
     {"list", 0, TNT_FLAG, NULL, "only list the cases"},
     {"quiet", 'q', TNT_FLAG, NULL, "print no line for cases that pass"},
     {"interp", 0, TNT_FLAG, NULL,
-     "run the imported module on the reference interpreter, without compiling it"},
-    {"import-only", 0, TNT_FLAG, NULL, "only import the models and verify the modules"},
-    {"rtol", 0, TNT_VALUE, "X", "relative tolerance (default 1e-3)"},
-    {"atol", 0, TNT_VALUE, "X", "absolute tolerance (default 1e-7)"},
-    {"timeout", 0, TNT_VALUE, "S", "limit in seconds for a case (default 300)"},
-    {"threads", 0, TNT_VALUE, "N", "number of threads per case (default 1)"},
-    {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
+     "run the imported module on the reference interpreter, without compiling it",
+     .without = "list|import-only"},
+    {"import-only", 0, TNT_FLAG, NULL, "only import the models and verify the modules",
+     .without = "list"},
+    {"rtol", 0, TNT_VALUE, "X", "relative tolerance (default 1e-3)", .without = "list|import-only"},
+    {"atol", 0, TNT_VALUE, "X", "absolute tolerance (default 1e-7)", .without = "list|import-only"},
+    {"timeout", 0, TNT_VALUE, "S", "limit in seconds for a case (default 300)", .without = "list"},
+    {"threads", 0, TNT_VALUE, "N", "number of threads per case (default 1)",
+     .without = "list|import-only"},
+    {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]",
+     .without = "list|interp|import-only"},
     TNT_PASS_CONFIG,
-    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]"},
-    {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare"},
+    {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension, or a whole input as INPUT=[N, ...]",
+     .without = "list"},
+    {"verify", 0, TNT_FLAG, NULL, "execute the module before and after each pass and compare",
+     .without = "list|interp|import-only"},
     {"verify-budget", 0, TNT_VALUE, "N",
      "limit on scalar operations per function and pass (default 1e9)", "verify"},
-    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache"},
+    {"no-cache", 0, TNT_FLAG, NULL, "do not use the kernel cache",
+     .without = "list|interp|import-only"},
     {0}};
 
 enum { MAX_TENSORS = 256, MAX_SETS = 1000, MAX_DEPTH = 4, MAX_LINE = 1024 };
@@ -689,17 +699,26 @@ run(tnt_session *s, const tnt_args *a)
     case_list l = {.arena = tn_arena(s->ctx)};
     totals t = {0};
     manner m;
-    int64_t jobs, batch;
-    if (!tnt_float(a, "rtol", 1e-3, &m.rtol) || !tnt_float(a, "atol", 1e-7, &m.atol) ||
-        !tnt_float(a, "timeout", 300, &m.timeout) || !tnt_int(a, "jobs", 1, 1, 256, &jobs) ||
-        !tnt_int(a, "batch", 1, 1, 1 << 16, &batch))
+    int64_t jobs, batch, threads;
+    if (!tnt_float(a, "rtol", 1e-3, 0, TNT_FINITE, &m.rtol) ||
+        !tnt_float(a, "atol", 1e-7, 0, TNT_FINITE, &m.atol) ||
+        !tnt_float(a, "timeout", 300, TNT_ABOVE_0, 1e6, &m.timeout) ||
+        !tnt_int(a, "jobs", 1, 1, 256, &jobs) || !tnt_int(a, "batch", 1, 1, 1 << 16, &batch))
         return TNT_USAGE;
     m.jobs = (uint32_t)jobs;
     m.batch = (uint32_t)batch;
     tnk_import_options o; /* once here, for messages about the options themselves */
     tnk_compile_options c;
-    if (!tnt_import_options(s, a, &o) || !tnt_compile_options(s, a, &c))
+    tnk_target target;
+    tnk_pipeline lists;
+    if (!tnt_import_options(s, a, &o) || !tnt_compile_options(s, a, &c) ||
+        !tnt_int(a, "threads", 1, 1, 4096, &threads))
         return tnt_failure();
+    if (!tnk_target_find(s->ctx, s->conf, c.targets[0], &target) ||
+        !tnk_pipeline_make(s->ctx, s->conf, &target, c.profile, &lists)) {
+        tnt_report(s);
+        return TNT_FAILED;
+    }
     for (int i = 0; i < a->n_operands; i++)
         if (!find_cases(&l, without_slashes(s->ctx, a->operands[i]), 0))
             return TNT_FAILED;

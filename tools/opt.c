@@ -220,5 +220,6 @@ const tnt_command tnt_command_check = {
     .max_operands = -1,
     .examples = (const char *const[]){"tenon check model.py",
                                       "prints the number of functions, or the errors", NULL},
+    .ignores = "debug|tuning-db",
     .run = run_check,
 };

@@ -151,14 +151,46 @@ parse_long(const tnt_command *c, int argc, char **argv, int *i, tnt_args *out)
     return TNT_OK;
 }
 
+/* The first of the names in "a|b|c" of which `is` is true, or NULL. */
+static const char *
+first_of(const char *names, bool (*is)(const tnt_args *a, const char *name), const tnt_args *a,
+         char out[64])
+{
+    for (const char *p = names; p && *p;) {
+        const size_t n = strcspn(p, "|");
+        snprintf(out, 64, "%.*s", (int)n, p);
+        if (is(a, out))
+            return out;
+        p += n + (p[n] == '|');
+    }
+    return NULL;
+}
+
+static bool
+is_named(const char *names, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *p = names; p && (p = strstr(p, name)); p += n)
+        if ((p == names || p[-1] == '|') && (p[n] == '|' || !p[n]))
+            return true;
+    return false;
+}
+
 /* An option without effect is a mistake. */
 static int
-check_needs(const tnt_command *c, const tnt_args *a)
+check_effects(const tnt_command *c, const tnt_args *a)
 {
+    char name[64];
     for (int i = 0; i < a->n_given; i++) {
         const tnt_option *o = a->given[i].option;
-        if (o->needs && !tnt_has(a, o->needs))
-            return tnt_usage(c, "option '--%s' has no effect without '--%s'", o->name, o->needs);
+        if (o->needs && !first_of(o->needs, tnt_has, a, name)) {
+            snprintf(name, sizeof name, "%.*s", (int)strcspn(o->needs, "|"), o->needs);
+            return tnt_usage(c, "option '--%s' has no effect without '--%s'", o->name, name);
+        }
+        if (first_of(o->without, tnt_has, a, name))
+            return tnt_usage(c, "option '--%s' has no effect beside '--%s'", o->name, name);
+        if (is_named(c->ignores, o->name) && !find_in(c->options, o->name, strlen(o->name), 0))
+            return tnt_usage(c, "option '--%s' has no effect on 'tenon %s'", o->name, c->name);
     }
     return TNT_OK;
 }
@@ -196,7 +228,7 @@ tnt_parse(const tnt_command *c, int argc, char **argv, tnt_args *out)
     if (status == TNT_OK && c->max_operands >= 0 && out->n_operands > c->max_operands)
         status = tnt_usage(c, "unexpected operand '%s'", out->operands[c->max_operands]);
     if (status == TNT_OK && !tnt_has(out, "help"))
-        status = check_needs(c, out);
+        status = check_effects(c, out);
     if (status != TNT_OK)
         tnt_args_free(out);
     return status;
@@ -273,23 +305,27 @@ tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int6
 }
 
 bool
-tnt_float(const tnt_args *a, const char *name, double otherwise, double *out)
+tnt_float(const tnt_args *a, const char *name, double otherwise, double lo, double hi, double *out)
 {
     const char *v = tnt_value(a, name, NULL);
     *out = otherwise;
-    if (!v || (tnb_read_f64(v, strlen(v), out) && *out >= 0))
+    if (!v || (tnb_read_f64(v, strlen(v), out) && *out >= lo && *out <= hi))
         return true;
-    tnt_usage(a->command, "option '--%s': expected a number of at least 0, found '%s'", name, v);
+    char least[32], most[32];
+    snprintf(least, sizeof least, lo == TNT_ABOVE_0 ? "above 0" : "of at least %.0f", lo);
+    snprintf(most, sizeof most, hi < TNT_FINITE ? " and at most %.0f" : "", hi);
+    tnt_usage(a->command, "option '--%s': expected a number %s%s, found '%s'", name, least, most,
+              v);
     return false;
 }
 
 /* ---- help ---- */
 
-/* Whether a command has an option of its own under the name of a common one. */
+/* Whether a command has an option of its own under the name of a common one, or ignores it. */
 static bool
 is_hidden(const tnt_command *c, const tnt_option *o)
 {
-    return c && find_in(c->options, o->name, strlen(o->name), 0);
+    return c && (find_in(c->options, o->name, strlen(o->name), 0) || is_named(c->ignores, o->name));
 }
 
 /* Those that `c` has itself are left out; NULL: all. */

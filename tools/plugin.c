@@ -337,5 +337,6 @@ const tnt_command tnt_command_plugin = {
                                       "no OpenCL driver is asked any more",
                                       "tenon plugin enable acme --system",
                                       "for all users of this machine", NULL},
+    .ignores = "debug|tuning-db",
     .run = run,
 };

@@ -60,7 +60,8 @@ tnt_compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *res
                     const char *const *names, uint32_t n, bool tell)
 {
     double rtol, atol;
-    if (!tnt_float(a, "rtol", 1e-3, &rtol) || !tnt_float(a, "atol", 1e-4, &atol))
+    if (!tnt_float(a, "rtol", 1e-3, 0, TNT_FINITE, &rtol) ||
+        !tnt_float(a, "atol", 1e-4, 0, TNT_FINITE, &atol))
         return TNT_USAGE;
     uint32_t n_expect, failed = 0;
     const char **expect = tnt_values(a, "expect", &n_expect);

@@ -9,7 +9,6 @@
 #include "tenon/base/npy.h"
 #include "tenon/base/num.h"
 #include "tenon/core/eval.h"
-#include "tenon/rt/params.h"
 
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME",
@@ -182,12 +181,7 @@ run(tnt_session *s, const tnt_args *a)
     uint32_t n = 0;
     tnb_err err = {0};
     if (!sig) {
-        fprintf(stderr, "tenon: %s has no function '%s'\n  hint: it has", a->operands[0], name);
-        for (uint32_t i = 0; (sig = tnr_artifact_function_at(p.artifact, i)); i++)
-            fprintf(stderr, "%s '%s'", i ? "," : "", sig->name);
-        fputs(tnr_params_count(p.artifact) ? "; language models write with 'tenon generate'\n"
-                                           : "\n",
-              stderr);
+        tnt_no_function(&p, a->operands[0], name);
     } else if (tnt_make_inputs(s, a, &p, sig, &args, &n)) {
         if (tnt_has(a, "profile-kernels"))
             tnr_vm_set_profile(p.vm, true);

@@ -17,6 +17,7 @@
 #include "tenon/base/tno.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/tune.h"
+#include "tenon/rt/params.h"
 
 double
 tnt_now(void)
@@ -301,7 +302,7 @@ tnt_runtime(tnt_session *s, const tnt_args *a)
     int64_t threads, conf_threads = 0;
     tnb_err err = {0};
     tnb_conf_int(s->conf, "tenon", "", "threads", 0, &conf_threads, NULL);
-    if (!tnt_int(a, "threads", conf_threads, 0, 4096, &threads))
+    if (!tnt_int(a, "threads", conf_threads, 1, 4096, &threads))
         return NULL;
     tnr_runtime_options o = {.plugins = s->plugins,
                              .conf = s->conf,
@@ -315,6 +316,27 @@ tnt_runtime(tnt_session *s, const tnt_args *a)
 }
 
 /* ---- compile options ---- */
+
+/* Each target once, and no more than the option takes: others would have no effect. False after a message. */
+static bool
+check_target_list(const tnt_args *a, const char **items, uint32_t n)
+{
+    const tnt_option *o = NULL;
+    for (int i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, "target") == 0)
+            o = a->given[i].option;
+    for (uint32_t i = 0; o && i < n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(items[i], items[k]) == 0) {
+                tnt_usage(a->command, "option '-t' names the target '%s' twice", items[i]);
+                return false;
+            }
+    if (!o || n <= 1 || strchr(o->metavar, ','))
+        return true;
+    tnt_usage(a->command, "option '-t' takes one target here, found '%s' and '%s'", items[0],
+              items[1]);
+    return false;
+}
 
 const char **
 tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n)
@@ -332,12 +354,13 @@ tnt_targets(tnt_session *s, const tnt_args *a, uint32_t *n)
             items[kept - 1] = tn_strf(s->ctx, "%s,%s", items[kept - 1], items[i]);
         else
             items[kept++] = items[i];
-    *n = kept;
+    *n = 0;
+    if (!check_target_list(a, items, kept))
+        return NULL;
     for (uint32_t i = 0; i < kept; i++)
-        if (!(items[i] = tnt_auto_target(s, items[i]))) {
-            *n = 0;
+        if (!(items[i] = tnt_auto_target(s, items[i])))
             return NULL;
-        }
+    *n = kept;
     return items;
 }
 
@@ -524,7 +547,8 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
     for (uint32_t i = 0; dims && i < n; i++) {
         const char *eq = strrchr(dims[i], '=');
         tnb_err err = {0};
-        const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
+        const tn_node *v =
+            eq > dims[i] ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
         if (!v || (!tn_is(v, TN_KIND_INT_IMM) && !tn_is(v, TN_KIND_ARRAY))) {
             tnt_usage(a->command,
                       "option '--dim': expected NAME=NUMBER or INPUT=[NUMBER, ...], found '%s'",
@@ -618,14 +642,17 @@ tnt_needs_no_compiler(const tnt_args *a, const char *path)
                                             "verify-budget", "dump-ir", "dump-only", "reproducer",
                                             "trace",         "jobs",    "no-cache",  "debug",
                                             "pass-config",   "mcpu",    "tuning-db", "quantize"};
-    for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
-        if (tnt_has(a, compiling[i])) {
-            tnt_usage(a->command,
-                      "option '--%s' affects compilation, but '%s' is already compiled: pass it to "
-                      "`tenon compile`, or give the model instead of the artifact",
-                      compiling[i], path);
-            return false;
-        }
+    for (int k = 0; k < a->n_given; k++) {
+        const tnt_option *o = a->given[k].option;
+        for (size_t i = 0; i < sizeof compiling / sizeof *compiling && !o->artifact; i++)
+            if (strcmp(o->name, compiling[i]) == 0) {
+                tnt_usage(a->command,
+                          "option '--%s' affects compilation, but '%s' is already compiled: pass "
+                          "it to `tenon compile`, or give the model instead of the artifact",
+                          o->name, path);
+                return false;
+            }
+    }
     return true;
 }
 
@@ -762,6 +789,17 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
     tnt_complain(&err);
     tnt_program_close(out);
     return false;
+}
+
+void
+tnt_no_function(const tnt_program *p, const char *path, const char *name)
+{
+    const tnr_signature *f;
+    fprintf(stderr, "tenon: %s has no function '%s'\n  hint: it has", path, name);
+    for (uint32_t i = 0; (f = tnr_artifact_function_at(p->artifact, i)); i++)
+        fprintf(stderr, "%s '%s'", i ? "," : "", f->name);
+    fputs(tnr_params_count(p->artifact) ? "; language models write with 'tenon generate'\n" : "\n",
+          stderr);
 }
 
 void

@@ -410,7 +410,8 @@ check_effect(const tnt_args *a, const char *what)
                  {"quantize", " model kernel placement "},
                  {"bind", " model kernel placement "},
                  {"jobs", " kernel "},
-                 {"cost", " kernel "}};
+                 {"cost", " kernel "},
+                 {"debug", " kernel placement "}};
     char word[64];
     snprintf(word, sizeof word, " %s ", what);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

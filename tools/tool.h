@@ -6,6 +6,7 @@
 #ifndef TENON_TOOLS_TOOL_H
 #define TENON_TOOLS_TOOL_H
 
+#include <float.h>
 #include <stdio.h>
 
 #include "tenon/base/conf.h"
@@ -30,8 +31,12 @@ typedef struct tnt_option {
     tnt_option_kind kind;
     const char *metavar;
     const char *doc;
-    const char *needs; /* another option, without which this one has no effect; NULL: none */
-    bool blank;        /* a value of blanks, or none, means something */
+    const char *
+        needs; /* other options, '|' between them: without any, this one has no effect; NULL: none */
+    bool blank; /* a value of blanks, or none, means something */
+    const char *
+        without; /* other options, '|' between them: beside any, this one has no effect; NULL: none */
+    bool artifact; /* one of compiling, which means something for an artifact, too */
 } tnt_option;
 
 /* The option of commands that run passes; tnt_compile_options reads it. */
@@ -65,7 +70,8 @@ typedef struct tnt_command {
     const char *const *examples;    /* command, what it does, ..., NULL */
     int min_operands, max_operands; /* max -1: no limit */
     bool bare;                      /* works without a session: `s` is NULL */
-    bool loads_nothing;             /* its session is opened without loading any plugin */
+    const char *ignores; /* common options without effect, '|' between them; NULL: none */
+    bool loads_nothing;  /* its session is opened without loading any plugin */
     int (*run)(tnt_session *s, const tnt_args *a);
 } tnt_command;
 
@@ -102,7 +108,10 @@ bool
 tnt_int(const tnt_args *a, const char *name, int64_t otherwise, int64_t lo, int64_t hi,
         int64_t *out);
 bool
-tnt_float(const tnt_args *a, const char *name, double otherwise, double *out);
+tnt_float(const tnt_args *a, const char *name, double otherwise, double lo, double hi, double *out);
+/* The least and the largest number of tnt_float for one that is above 0, and for one that has only to be finite. */
+#define TNT_ABOVE_0 DBL_MIN
+#define TNT_FINITE DBL_MAX
 /* Says what is wrong with the command line; gives TNT_USAGE. */
 int
 tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
@@ -286,6 +295,9 @@ bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out);
 void
 tnt_program_close(tnt_program *p);
+/* Says that the program, of the file `path`, has no such function, and which it has. */
+void
+tnt_no_function(const tnt_program *p, const char *path, const char *name);
 double
 tnt_now(void); /* seconds */
 /* The most memory that this program had at a time, in bytes: not what the one before exec had. */

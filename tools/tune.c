@@ -18,16 +18,17 @@ static const tnt_option options[] = {
     {"trials", 0, TNT_VALUE, "N",
      "schedules to measure per function, including those in the database (default 64)"},
     {"time", 0, TNT_VALUE, "S",
-     "total seconds to spend, shared in proportion to the functions' run time"},
+     "total seconds to spend, shared in proportion to the functions' run time", .without = "list"},
     {"only", 0, TNT_LIST, "TEXT", "tune only functions whose name contains TEXT; may be repeated"},
     {"share", 0, TNT_VALUE, "X",
-     "skip functions below this fraction of the run time (default 0.01)"},
+     "skip functions below this fraction of the run time (default 0.01)", .without = "list"},
     {"size", 0, TNT_LIST, "NAME=N",
      "value for dynamic dimension NAME while measuring (default 64)"},
     {"list", 0, TNT_FLAG, NULL, "only print the functions and their numbers of schedules"},
-    {"measure", 0, TNT_VALUE, "S", "seconds to measure each schedule (default 0.1)"},
+    {"measure", 0, TNT_VALUE, "S", "seconds to measure each schedule (default 0.1)",
+     .without = "list"},
     {"timeout", 0, TNT_VALUE, "S",
-     "limit in seconds on building or measuring a schedule (default 60)"},
+     "limit in seconds on building or measuring a schedule (default 60)", .without = "list"},
     {"threads", 0, TNT_VALUE, "N", "number of threads"},
     {"seed", 0, TNT_VALUE, "N", "seed of the search and of the random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
@@ -36,7 +37,7 @@ static const tnt_option options[] = {
     {"dim", 0, TNT_LIST, "NAME=N", "fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N",
-     "number of schedules to compile in parallel (default: processors)"},
+     "number of schedules to compile in parallel (default: processors)", .without = "list"},
     {0}};
 
 static const char scheduler[] = "ApplyDefaultSchedule";
@@ -54,6 +55,9 @@ typedef struct tuner {
     int64_t trials;
     double time, share;
     const tn_module *m; /* before scheduling */
+    const char **only;  /* texts of --only */
+    bool *is_used;      /* of each: a function's name has it */
+    uint32_t n_only;
 } tuner;
 
 static tnb_progress *
@@ -134,15 +138,29 @@ note_call(void *user, const tn_node *n)
 }
 
 static bool
-is_wanted(const tuner *t, const char *name)
+is_wanted(tuner *t, const char *name)
 {
-    uint32_t n;
-    const char **only = tnt_values(t->r.a, "only", &n);
-    bool wanted = n == 0;
-    for (uint32_t i = 0; only && i < n; i++)
-        wanted |= strstr(name, only[i]) != NULL;
-    free(only);
+    bool wanted = t->n_only == 0;
+    for (uint32_t i = 0; i < t->n_only; i++) {
+        bool is = strstr(name, t->only[i]) != NULL;
+        t->is_used[i] |= is;
+        wanted |= is;
+    }
     return wanted;
+}
+
+/* Names that --only and --size have of nothing in the model are mistakes. */
+static bool
+know_names(const tuner *t)
+{
+    tn_ctx *ctx = t->r.s->ctx;
+    for (uint32_t i = 0; i < t->n_only; i++)
+        if (!t->is_used[i]) {
+            tn_error(ctx, 0, TNB_NOT_FOUND, "no function's name contains '%s'", t->only[i]);
+            tnb_diag_hint(tn_diags(ctx), "tenon tune --list prints the functions");
+            return false;
+        }
+    return tune_know_sizes(&t->r, t->m);
 }
 
 /* The functions that have more than one schedule. */
@@ -176,7 +194,7 @@ find_tasks(tuner *t, const tnk_model *model, const tnk_compile_options *opt)
     }
     tnb_progress_end(bar);
     t->tasks.n = kept;
-    return true;
+    return know_names(t);
 }
 
 static void
@@ -469,18 +487,16 @@ numbers(tuner *t)
 {
     const tnt_args *a = t->r.a;
     int64_t seed, jobs;
-    if (!tnt_int(a, "trials", 64, 1, 1 << 20, &t->trials) || !tnt_float(a, "time", 0, &t->time) ||
-        !tnt_float(a, "share", 0.01, &t->share) || !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) ||
+    if (!tnt_int(a, "trials", 64, 1, 1 << 20, &t->trials) ||
+        !tnt_float(a, "time", 0, TNT_ABOVE_0, 1e9, &t->time) ||
+        !tnt_float(a, "share", 0.01, 0, 1, &t->share) ||
+        !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) ||
         !tnt_int(a, "jobs", (int64_t)tnb_threads_default(), 1, 1024, &jobs) ||
-        !tnt_float(a, "timeout", 60, &t->r.timeout) ||
-        !tnt_float(a, "measure", 0.1, &t->r.measure_seconds) || !sizes(t))
+        !tnt_float(a, "timeout", 60, TNT_ABOVE_0, 1e6, &t->r.timeout) ||
+        !tnt_float(a, "measure", 0.1, TNT_ABOVE_0, 1e6, &t->r.measure_seconds) || !sizes(t))
         return false;
     t->r.seed = (uint64_t)seed;
     t->r.jobs = (uint32_t)jobs;
-    if (!(t->time >= 0) || !(t->share >= 0) || !(t->r.timeout > 0) || !(t->r.measure_seconds > 0)) {
-        tnt_usage(a->command, "--timeout and --measure must be greater than 0");
-        return false;
-    }
     return true;
 }
 
@@ -538,11 +554,17 @@ run(tnt_session *s, const tnt_args *a)
     tnk_compile_options opt;
     if (!numbers(&t))
         return TNT_USAGE;
-    if (!tnt_import(s, a, a->operands[0], &model) || !tnt_compile_options(s, a, &opt))
+    if (!(t.only = tnt_values(a, "only", &t.n_only)))
+        return TNT_FAILED;
+    t.is_used = TNB_NEW_N(tn_arena(s->ctx), bool, t.n_only + 1);
+    if (!tnt_import(s, a, a->operands[0], &model) || !tnt_compile_options(s, a, &opt)) {
+        free(t.only);
         return tnt_failure();
+    }
     bool ok = tnk_target_find_with(s->ctx, s->conf, opt.targets[0], opt.target_attrs, NULL,
                                    &t.r.target) &&
               find_tasks(&t, &model, &opt);
+    free(t.only);
     tnt_report(s);
     if (!ok)
         return TNT_FAILED;

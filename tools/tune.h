@@ -52,6 +52,9 @@ typedef struct tune_point {
     char why[TUNE_WHY];
 } tune_point;
 
+/* Whether the sizes are of dynamic dimensions of the module's graph functions; false after an error. */
+bool
+tune_know_sizes(const tune_run *r, const tn_module *m);
 /* Compiles the points, run->jobs at a time, each in a process of its own. False: no process could
  * be started. */
 bool

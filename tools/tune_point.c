@@ -298,6 +298,37 @@ run_point(tune_run *r, tune_point *p, bool keep, tnt_program *prog, tn_list args
     return ok;
 }
 
+bool
+tune_know_sizes(const tune_run *r, const tn_module *m)
+{
+    tn_ctx *ctx = r->s->ctx;
+    const tn_dict *sizes = tn_as_dict(r->sizes);
+    const char *dims = "";
+    tnb_strmap known;
+    tnb_strmap_init(&known, tn_arena(ctx));
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        const tn_list symbols =
+            tn_as_function(m->funcs.at[i]) ? tn_defined_symbols(ctx, m->funcs.at[i]) : (tn_list){0};
+        for (uint32_t k = 0; k < symbols.n; k++) {
+            const char *name = ((const tn_var *)symbols.at[k])->name;
+            if (!tnb_strmap_has(&known, name))
+                dims = tn_strf(ctx, "%s%s'%s'", dims, *dims ? ", " : "", name);
+            tnb_strmap_set(&known, name, (void *)(uintptr_t)name);
+        }
+    }
+    for (uint32_t i = 0; i < sizes->items.n; i++) {
+        const char *name = ((const tn_pair *)sizes->items.at[i])->key;
+        if (!*name || tnb_strmap_has(&known, name))
+            continue;
+        tn_error(ctx, 0, TNB_NOT_FOUND, "option '--size': the model has no dynamic dimension '%s'",
+                 name);
+        tnb_diag_hint(tn_diags(ctx),
+                      *dims ? "its dynamic dimensions: %s" : "all extents are fixed%s", dims);
+        return false;
+    }
+    return true;
+}
+
 static bool
 measure(tune_run *r, tune_point *p, bool keep, report *out)
 {

@@ -316,11 +316,21 @@ know_given_dims(onnx_import *imp, const Onnx__GraphProto *g)
     const tn_dict *given = tn_as_dict(imp->opt ? imp->opt->dims : NULL);
     for (uint32_t i = 0; given && i < given->items.n; i++) {
         const char *key = ((const tn_pair *)given->items.at[i])->key;
-        bool known = tnb_strmap_has(&imp->dims, key);
-        for (size_t k = 0; k < g->n_input && !known; k++)
-            known = strcmp(g->input[k]->name, key) == 0;
-        if (known)
+        const bool whole = tn_as_array(((const tn_pair *)given->items.at[i])->value) != NULL;
+        bool is_dim = tnb_strmap_has(&imp->dims, key), is_input = false;
+        for (size_t k = 0; k < g->n_input && !is_input; k++)
+            is_input = strcmp(g->input[k]->name, key) == 0;
+        if (whole ? is_input : is_dim)
             continue;
+        if (is_dim || is_input) {
+            fail(imp, TNB_INVALID,
+                 whole ? "the dynamic dimension '%s' has one extent, and several were given"
+                       : "input '%s' has one extent a dimension, and a single one was given",
+                 key);
+            tnb_diag_hint(tn_diags(imp->ctx),
+                          whole ? "give it as %s=N" : "give them as %s=[N, ...]", key);
+            return false;
+        }
         fail(imp, TNB_NOT_FOUND, "the model has no dynamic dimension and no input '%s'", key);
         if (imp->dim_names)
             tnb_diag_hint(tn_diags(imp->ctx), "its dynamic dimensions: %s", imp->dim_names);

@@ -90,7 +90,7 @@ refused("a checkpoint with other weights", generate(path("moved.tno"), "--prompt
 refused("a prompt beyond the cache", generate(tno, "--prompt-file", prompt, "--context", "16"), "more than the cache has room for: 16")
 refused("no prompt", generate(tno), "a prompt is needed", status=(2,))
 refused("two prompts", generate(tno, "--prompt", "a", "--prompt-file", "-"), "cannot both be given", status=(2,))
-refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "top-p is 2", status=(2,))
+refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "--top-p", status=(2,))
 refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "this is no language model")
 refused("a tokenizer that is none", generate(tno, "--prompt", "a", "--tokenizer", BIN), "this is no tokenizer")
 

@@ -45,7 +45,7 @@ def compiled(name, *args, model=MODEL):
         return f.read()
 
 
-r = tune("--list")
+r = tenon("tune", MODEL, "-t", "cpu", "--tuning-db", DB, "--list")
 check(r.returncode == 0 and "fused_matmul_relu" in r.stdout and not os.path.exists(DB), "--list measures nothing", r)
 r = tune("--trials", "5")
 check(r.returncode == 0 and "fused_matmul_relu" in r.stdout and "speedup" in r.stdout, "tune", r)
@@ -115,6 +115,7 @@ refused("a database that is not there", tenon("compile", MODEL, "-o", path("x.tn
         "no.jsonl", status=(1,))
 refused("trials", tune("--trials", "0"), "--trials", status=(2,))
 refused("a size", tune("--size", "rows"), "--size", status=(2,))
+refused("a size of no dimension", tune("--size", "cols=3", model=SYMBOLIC), "the model has no dynamic dimension 'cols'", "its dynamic dimensions: 'rows'")
 refused("no file for the database", tune(db="none"), "--tuning-db", status=(1,))
 refused("a database that cannot be written", tune("--trials", "2", db="/dev/null/db.jsonl"), "/dev/null", status=(1,))
 done()
