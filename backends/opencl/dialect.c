@@ -162,6 +162,7 @@ const tnk_dialect opencl_dialect = {
     .compare_exchange = "atomic_cmpxchg((volatile __global int *)&r->state, 0, 1)",
     .functions = functions,
     .prologue = prologue,
+    .as_functions = true,
     .vector_functions = true,
     .has_half = true,
     .byte_offsets = true,

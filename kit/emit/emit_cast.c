@@ -115,7 +115,7 @@ tnk_emit_reinterpret(tnk_emitter *e, const tn_call *c)
         return;
     }
     /* scalars through a union; GNU vectors of one size are cast by their bits */
-    bool by_union = from.lanes == 1 && (e->d->gnu_vectors || e->d->structs);
+    bool by_union = from.lanes == 1 && !e->d->as_functions;
     const char *f = by_union
                         ? tn_strf(e->ctx, "tk_bits_%s_%s(", tnk_short_name(sf), tnk_short_name(st))
                     : e->d->structs     ? tnk_bits_open(e, sf, st)

@@ -398,8 +398,7 @@ half_scalars(tnk_emitter *e)
                        e->d->inline_, e->d->inline_);
         return;
     }
-    if (!e->d->gnu_vectors &&
-        !e->d->structs) { /* part of the language, also where arithmetic on them is not */
+    if (e->d->as_functions) { /* also where arithmetic on half is no part of the language */
         tnb_buf_printf(
             &e->src->helpers,
             "%s float tk_h2f(ushort h)\n{\n    return vload_half(0, (const half *)&h);\n}\n"
@@ -438,7 +437,7 @@ bfloat_scalars(tnk_emitter *e)
 {
     if (!tnk_once(e, "tk_bfloat"))
         return;
-    if (!e->d->gnu_vectors && !e->d->structs) {
+    if (e->d->as_functions) {
         tnb_buf_printf(&e->src->helpers,
                        "%s float tk_b2f(ushort h)\n{\n    return as_float((uint)h << 16);\n}\n"
                        "%s ushort tk_f2b(float x)\n{\n    uint u = as_uint(x);\n"
@@ -481,7 +480,7 @@ convert_16(tnk_emitter *e, tnb_dtype small, bool widen)
                        small.lanes, small.lanes);
         return f;
     }
-    if (!e->d->gnu_vectors && !e->d->structs && half) {
+    if (e->d->as_functions && half) {
         if (widen)
             tnb_buf_printf(b, "    return vload_half%d(0, (const half *)&x);\n}\n", small.lanes);
         else

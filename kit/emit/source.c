@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A source text in the making: kernels and the helpers they need. */
 #include "emit_private.h"
+#include "tenon/base/hash.h"
 
 #include <stdio.h>
 
@@ -160,12 +161,18 @@ tnk_is_reserved_name(const char *name)
 }
 
 static bool
-is_reserved(const tnk_emitter *e, const char *name)
+is_word(const tnk_dialect *d, const char *name)
 {
-    for (const char *const *r = e->d->reserved; r && *r; r++)
+    for (const char *const *r = d->reserved; r && *r; r++)
         if (!strcmp(*r, name))
             return true;
-    return tnk_is_reserved_name(name);
+    return false;
+}
+
+static bool
+is_reserved(const tnk_emitter *e, const char *name)
+{
+    return is_word(e->d, name) || tnk_is_reserved_name(name);
 }
 
 const char *
@@ -221,8 +228,13 @@ tnk_name_of(tnk_emitter *e, const tn_expr *var)
 }
 
 bool
-tnk_source_add(tnk_source *s, const tnk_kernel *k)
+tnk_source_add(tnk_source *s, tnk_kernel *k)
 {
+    if (is_word(
+            s->d,
+            k->name)) /* kernels of one program may be of several sources: the hash keeps the name unique */
+        k->name =
+            tn_strf(s->ctx, "%s_%08x", k->name, (uint32_t)tnb_hash64(k->name, strlen(k->name), 0));
     tnb_buf_free(&s->last);
     s->last = (tnb_buf){0};
     s->workspaces = 0;

@@ -419,7 +419,7 @@ describe_launch(description *d)
            is_host_value(d, "the size of shared memory", k->dyn_shared_bytes);
 }
 
-static const tnk_kernel *
+static tnk_kernel *
 describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_prim_func *f)
 {
     tnk_kernel *k = TNB_NEW(tn_arena(ctx), tnk_kernel);
@@ -452,7 +452,7 @@ describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_p
     return k;
 }
 
-const tnk_kernel *
+tnk_kernel *
 tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name,
                  const tn_node *prim_func)
 {

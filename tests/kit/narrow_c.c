@@ -150,7 +150,7 @@ compile_and_run(tn_ctx *ctx, const char *folder, const tnb_buf *text, void *cons
 }
 
 bool
-narrow_c_run(tn_ctx *ctx, const tnk_kernel *kernel, void *const *memory, const tn_list scalars,
+narrow_c_run(tn_ctx *ctx, tnk_kernel *kernel, void *const *memory, const tn_list scalars,
              const int64_t grid[3], const int64_t block[3])
 {
     tnk_source *s = tnk_source_new(ctx, &narrow_c);

@@ -14,7 +14,7 @@ narrow_c_takes(const tnk_kernel *kernel);
 /* Compiles the kernel and runs it. memory: of each parameter that is memory; scalars: of the others, in their order; grid, block: as a launch
  * has them. False, with a message on stderr, where it has no form or is not compiled. */
 bool
-narrow_c_run(tn_ctx *ctx, const tnk_kernel *kernel, void *const *memory, const tn_list scalars,
+narrow_c_run(tn_ctx *ctx, tnk_kernel *kernel, void *const *memory, const tn_list scalars,
              const int64_t grid[3], const int64_t block[3]);
 
 #endif

@@ -145,7 +145,7 @@ find_lack(void *user, const tn_node *n)
 
 /* What the kernel has and the device has not; NULL: nothing. */
 static const char *
-lacking(const device *d, const tnk_kernel *kernel)
+lacking(const device *d, tnk_kernel *kernel)
 {
     lack l = {d, NULL, NULL};
     tn_walk(tn_as_prim_func(kernel->func)->body, 0, find_lack, NULL, &l);
@@ -155,7 +155,7 @@ lacking(const device *d, const tnk_kernel *kernel)
 /* ---- lowering and running ---- */
 
 /* The kernel, lowered without one of the passes (NULL: with all of them). */
-static const tnk_kernel *
+static tnk_kernel *
 lowered(const device *d, const tn_node *f, const char *without)
 {
     static char text[2048];
@@ -212,7 +212,7 @@ nth_tensor(tn_list args, uint32_t n)
 
 /* Runs the kernel as a launch does: its memory holds the bytes of the tensors, whatever the dtypes are called. */
 static bool
-launch(const tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list args)
+launch(tnk_kernel *kernel, const tn_node *f, const tn_node *dims, tn_list args)
 {
     host h;
     host_init(&h, f, dims, args);
@@ -311,7 +311,7 @@ static void
 check(const device *d, const tn_node *meaning, const tn_node *f, const tn_node *dims,
       double tolerance, const char *name)
 {
-    const tnk_kernel *kernel = lowered(d, f, NULL);
+    tnk_kernel *kernel = lowered(d, f, NULL);
     const char *why = NULL;
     tn_list a;
     if (!kernel) {
@@ -909,7 +909,7 @@ static const char counted[] =
 
 /* The number of the kernel's checks that do not hold. */
 static int
-refusals(const tnk_kernel *kernel, const tn_node *f, int64_t n, int64_t m, int64_t s)
+refusals(tnk_kernel *kernel, const tn_node *f, int64_t n, int64_t m, int64_t s)
 {
     host h;
     int bad = 0;
@@ -938,7 +938,7 @@ sources(void **state)
         d.no_pointers = d.no_int64 = true;
         extremes = between(0, 1);
         const tn_node *f = extremes ? draw_wide(t) : draw_text(t);
-        const tnk_kernel *kernel = f ? lowered(&d, f, NULL) : NULL;
+        tnk_kernel *kernel = f ? lowered(&d, f, NULL) : NULL;
         if (kernel && narrow_c_takes(kernel)) {
             check(&d, f, f, tn_dictv(k.ctx, "unused", tn_i64(k.ctx, 1), NULL),
                   t->halves  ? 0.05
@@ -992,7 +992,7 @@ counts_are_checked_by_the_host(void **state)
     const tn_node *f = tn_module_get(m, "f");
     check(&d, f, f, tn_dictv(k.ctx, "n", tn_i64(k.ctx, 7), "m", tn_i64(k.ctx, 31), NULL), 0,
           "counted");
-    const tnk_kernel *kernel = lowered(&d, f, NULL);
+    tnk_kernel *kernel = lowered(&d, f, NULL);
     assert_non_null(kernel);
     assert_true(kernel->n_checks > 0);
     assert_int_equal(refusals(kernel, f, 7, 31, -5), 0);
@@ -1145,7 +1145,7 @@ nothing_is_there_for_nothing(void **state)
             if (rows[i].phases)
                 draw_phases(t, serial);
             const tn_node *f = rows[i].phases ? read_text(t) : draw_text(t);
-            const tnk_kernel *kernel = lowered(&rows[i].d, f, rows[i].pass);
+            tnk_kernel *kernel = lowered(&rows[i].d, f, rows[i].pass);
             lacked += !kernel || lacking(&rows[i].d, kernel);
             tnb_diags_clear(tn_diags(k.ctx));
         }

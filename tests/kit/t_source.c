@@ -16,6 +16,7 @@
 
 #include "krun.h"
 #include "programs.h"
+#include "tenon/base/file.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/emit.h"
 
@@ -36,14 +37,14 @@ close_all(void **state)
     return 0;
 }
 
-static const tnk_kernel *
+static tnk_kernel *
 lowered(int i, const char *rules, const char **name)
 {
     const tn_node *dims, *f = program_get(k.ctx, i, name, &dims);
     assert_non_null(f);
     f = *rules ? krun_schedule(&k, f, rules) : f;
     assert_non_null(f);
-    const tnk_kernel *kernel = tnk_lower_kernel(k.ctx, k.target, k.kind, *name, f);
+    tnk_kernel *kernel = tnk_lower_kernel(k.ctx, k.target, k.kind, *name, f);
     if (!kernel)
         krun_print_errors(&k);
     assert_non_null(kernel);
@@ -146,7 +147,7 @@ dialects_differ_by_their_table(void **state)
 {
     (void)state;
     const char *name;
-    const tnk_kernel *kernel = lowered(1, "", &name); /* no vectors, no large temporaries in it */
+    tnk_kernel *kernel = lowered(1, "", &name); /* no vectors, no large temporaries in it */
     static const struct {
         const char *dialect, *has, *lacks;
     } rows[] = {
@@ -208,8 +209,7 @@ threads_meet_behind_loops(void **state)
     const tn_target *t = tn_as_target(
         tn_target_of(k.ctx, "opencl",
                      tn_dictv(k.ctx, "max_threads_per_block", tn_i64(k.ctx, 8), NULL)));
-    const tnk_kernel *kernel =
-        m ? tnk_lower_kernel(k.ctx, t, kind, "f", tn_module_get(m, "f")) : NULL;
+    tnk_kernel *kernel = m ? tnk_lower_kernel(k.ctx, t, kind, "f", tn_module_get(m, "f")) : NULL;
     tnk_source *cl = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "opencl")),
                *cuda = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "cuda"));
     if (!kernel || !tnk_source_add(cl, kernel) || !tnk_source_add(cuda, kernel)) {
@@ -246,7 +246,7 @@ external_functions_are_declared(void **state)
         "T.call_pure_extern(\"float64\", \"half\", T.Cast(\"float32\", A[i])) + "
         "T.call_pure_extern(\"float64\", \"ab\", A[i])\n";
     const tn_module *m = tn_read_module(k.ctx, "test", module, sizeof module - 1);
-    const tnk_kernel *kernel =
+    tnk_kernel *kernel =
         m ? tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f")) : NULL;
     tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "c"));
     if (!kernel || !tnk_source_add(src, kernel)) {
@@ -304,8 +304,7 @@ intrinsics_of_plugins_are_spelled_by_the_dialect(void **state)
     if (!m)
         krun_print_errors(&k);
     assert_non_null(m);
-    const tnk_kernel *kernel =
-        tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f"));
+    tnk_kernel *kernel = tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f"));
     assert_non_null(kernel);
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
         tnk_source *s = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, want[i].dialect));
@@ -321,6 +320,74 @@ intrinsics_of_plugins_are_spelled_by_the_dialect(void **state)
     tnb_diags_clear(tn_diags(k.ctx));
 }
 
+/* A dialect of a plugin that says little: plain C, whose words no kernel and no variable may have. */
+static const char *const plain_words[] = {"lane", "meet", NULL};
+static const tnk_dialect plain = {.base = {sizeof plain, "plain", "for tests"},
+                                  .calling = TNK_CALL_DIRECT,
+                                  .kernel = "void",
+                                  .reserved = plain_words,
+                                  .prologue = "#include <math.h>\n#include <stdint.h>\n"};
+
+static const char plain_module[] =
+    "@I.ir_module\n"
+    "class Module:\n"
+    "    @T.prim_func\n"
+    "    def lane(A: T.Buffer((8,), \"float16\"), B: T.Buffer((8,), \"float16\"), "
+    "C: T.Buffer((8,), \"bfloat16\"), D: T.Buffer((8,), \"uint32\")):\n"
+    "        for i in range(8):\n"
+    "            B[i] = A[i] * T.float16(2)\n"
+    "            C[i] = T.Cast(\"bfloat16\", T.Cast(\"float32\", A[i]))\n"
+    "            D[i] = T.reinterpret(\"uint32\", T.Cast(\"float32\", A[i]))\n";
+
+static tnk_kernel *
+plain_kernel(void)
+{
+    const tn_module *m = tn_read_module(k.ctx, "test", plain_module, sizeof plain_module - 1);
+    return m ? tnk_lower_kernel(k.ctx, k.target, k.kind, "lane", tn_module_get(m, "lane")) : NULL;
+}
+
+static void
+kernels_are_not_named_like_words_of_the_dialect(void **state)
+{
+    (void)state;
+    tnk_kernel *kernel = plain_kernel(), *again = plain_kernel();
+    tnk_source *s = tnk_source_new(k.ctx, &plain), *t = tnk_source_new(k.ctx, &plain);
+    if (!kernel || !tnk_source_add(s, kernel) || !tnk_source_add(t, again)) {
+        krun_print_errors(&k);
+        fail();
+    }
+    assert_true(strncmp(kernel->name, "lane_", 5) == 0);
+    assert_string_equal(kernel->name, again->name);
+    assert_non_null(strstr(tnk_source_last(s), kernel->name));
+    assert_null(strstr(tnk_source_last(s), "lane("));
+}
+
+static void
+bits_of_a_language_without_vectors_are_those_of_c(void **state)
+{
+    (void)state;
+    tnk_kernel *kernel = plain_kernel();
+    tnk_source *s = tnk_source_new(k.ctx, &plain);
+    tnb_buf text = {0};
+    tnb_err err = {0};
+    if (!kernel || !tnk_source_add(s, kernel)) {
+        krun_print_errors(&k);
+        fail();
+    }
+    tnk_source_text(s, &text);
+    char folder[TNB_TEMPORARY_PATH];
+    assert_int_equal(tnb_temporary_dir(folder, &err), TNB_OK);
+    const char *c = tn_strf(k.ctx, "%s/k.c", folder), *cc = getenv("CC");
+    assert_int_equal(tnb_write_file(c, text.s, text.n, &err), TNB_OK);
+    if (system(tn_strf(k.ctx, "%s -std=c11 -Wall -Werror -Wno-unused -c %s -o %s/k.o",
+                       cc && *cc ? cc : "cc", c, folder)) != 0) {
+        fprintf(stderr, "%s\n", text.s);
+        fail();
+    }
+    tnb_temporary_remove(folder);
+    tnb_buf_free(&text);
+}
+
 int
 main(void)
 {
@@ -332,6 +399,8 @@ main(void)
         cmocka_unit_test(threads_meet_behind_loops),
         cmocka_unit_test(external_functions_are_declared),
         cmocka_unit_test(intrinsics_of_plugins_are_spelled_by_the_dialect),
+        cmocka_unit_test(kernels_are_not_named_like_words_of_the_dialect),
+        cmocka_unit_test(bits_of_a_language_without_vectors_are_those_of_c),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -28,7 +28,7 @@ static krun k;
 static char folder[] = "/tmp/tenon-vectors-XXXXXX";
 
 /* The kernel of a function of a module in text, for the target cuda. */
-static const tnk_kernel *
+static tnk_kernel *
 lowered(const char *module, const tn_node **func)
 {
     const tn_target_kind *kind = tn_find_target(k.reg, "cuda", NULL);
@@ -41,7 +41,7 @@ lowered(const char *module, const tn_node **func)
     const tn_module *m = tn_read_module(k.ctx, "test", all.s, all.n);
     tnb_buf_free(&all);
     *func = m ? m->funcs.at[0] : NULL;
-    const tnk_kernel *kernel =
+    tnk_kernel *kernel =
         m && t ? tnk_lower_kernel(k.ctx, t, kind, tn_module_name(m, 0), *func) : NULL;
     if (!kernel) {
         krun_print_errors(&k);
@@ -89,7 +89,7 @@ vectors_have_the_words_of_cuda(void **state)
         "make_char4(tk_max_i8(a.x, b.x), tk_max_i8(a.y, b.y)"};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const tn_node *func;
-        const tnk_kernel *kernel = lowered(rows[i].module, &func);
+        tnk_kernel *kernel = lowered(rows[i].module, &func);
         tnk_source *src = tnk_source_new(k.ctx, tnk_dialect_find(k.ctx, "cuda"));
         if (!tnk_source_add(src, kernel))
             krun_print_errors(&k);
@@ -107,7 +107,7 @@ vectors_have_the_words_of_cuda(void **state)
 
 enum { MOST = 200, LENGTH = 64 };
 static struct program {
-    const tnk_kernel *kernel;
+    tnk_kernel *kernel;
     const tn_node *func;
     double tolerance;
     int threads;
@@ -366,7 +366,7 @@ scheduled_programs_compile(void **state)
         for (uint32_t n = 0; m && n < m->names.n; n++) {
             if (!tn_as_prim_func(m->funcs.at[n]) || tnk_is_host_func(m->funcs.at[n]))
                 continue;
-            const tnk_kernel *kernel =
+            tnk_kernel *kernel =
                 tnk_lower_kernel(k.ctx, t, kind, tn_module_name(m, n), m->funcs.at[n]);
             if (!kernel || !tnk_source_add(src, kernel)) {
                 krun_print_errors(&k);

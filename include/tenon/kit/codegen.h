@@ -164,7 +164,7 @@ tnk_kernel_checks(tn_ctx *ctx, const tnk_kernel *k, const char *const **texts);
 
 /* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an
  * error. Implemented by kit/lower. */
-TNB_EXPORT const tnk_kernel *
+TNB_EXPORT tnk_kernel *
 tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name,
                  const tn_node *prim_func);
 

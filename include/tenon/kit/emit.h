@@ -89,7 +89,7 @@ typedef struct tnk_dialect {
     /* those of other names; popcount and clz take an uint64_t (no_int64: uint32_t), atomic_and and atomic_or the address of
      * an element, or its place (`element`), and a number; may be NULL */
     const tnk_function_name *functions;
-    /* Names that no variable may have, beside those that C and languages like it keep (tnk_is_reserved_name); NULL-terminated, may
+    /* Names that no variable and no kernel may have, beside those that C and languages like it keep (tnk_is_reserved_name); NULL-terminated, may
      * be NULL. */
     const char *const *reserved;
     /* Text in front of everything. Helpers use int64_t, uint64_t, int32_t, uint32_t, uint16_t and INT64_MAX and the like: it has
@@ -101,8 +101,10 @@ typedef struct tnk_dialect {
     bool
         one_space; /* `shared` and `local` stand in declarations alone: pointers to all memory are of one kind */
     const tnk_vector_structs *structs; /* NULL: vectors are no structures */
-    bool vector_functions;             /* functions of mathematics take vectors too */
-    bool has_half;     /* a type half, in which devices with the feature "fp16" compute */
+    /* It has OpenCL C's as_TYPE, vload_half and vstore_half_rte. Else numbers get other types by their bits through unions. */
+    bool as_functions;
+    bool vector_functions; /* functions of mathematics take vectors too */
+    bool has_half;         /* a type half, in which devices with the feature "fp16" compute */
     bool signed_wraps; /* signed numbers wrap around by the language or by a flag of the compiler */
     bool declares;     /* an external function is declared as it is called */
     bool byte_offsets; /* a byte offset for each buffer follows the buffers (direct calling) */
@@ -168,9 +170,10 @@ tnk_source_allow(tnk_source *s, const char *const *features);
 /* Whether the kernels added so far use such a feature. */
 TNB_EXPORT bool
 tnk_source_uses(const tnk_source *s, const char *feature);
-/* False after recording a located error that names the kernel. */
+/* A kernel whose name is a word of the dialect (`reserved`) gets another one, which stands in k->name then. False after recording a
+ * located error that names the kernel. */
 TNB_EXPORT TNB_MUST_CHECK bool
-tnk_source_add(tnk_source *s, const tnk_kernel *k);
+tnk_source_add(tnk_source *s, tnk_kernel *k);
 /* Appends the whole source to `out`. */
 TNB_EXPORT void
 tnk_source_text(tnk_source *s, tnb_buf *out);
