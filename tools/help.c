@@ -17,8 +17,14 @@ run(tnt_session *s, const tnt_args *a)
     for (int i = 0; a->n_operands && tnt_commands[i]; i++)
         if (strcmp(tnt_commands[i]->name, a->operands[0]) == 0)
             c = tnt_commands[i];
+    const char *names[64];
+    uint32_t n = 0;
+    while (tnt_commands[n] && n < 64) {
+        names[n] = tnt_commands[n]->name;
+        n++;
+    }
     if (a->n_operands && !c)
-        return tnt_usage(a->command, "unknown subcommand '%s'", a->operands[0]);
+        return tnt_unknown(a->command, "unknown subcommand", a->operands[0], names, n);
     const char *shell = tnt_value(a, "completion", NULL);
     if (shell && c)
         return tnt_usage(a->command, "option '--completion' is for all subcommands: leave '%s' out",

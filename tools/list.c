@@ -313,6 +313,16 @@ list_devices(listing *l)
 }
 
 static int
+unknown_list(tnt_session *s, const tnt_command *c, const char *what)
+{
+    const char *names[32], *at = c->operands;
+    uint32_t n = 0;
+    for (size_t k; n < 32 && (k = strcspn(at, "| ")); at += k + (at[k] == '|'))
+        names[n++] = tn_strn(s->ctx, at, k);
+    return tnt_unknown(c, "cannot list", what, names, n);
+}
+
+static int
 run(tnt_session *s, const tnt_args *a)
 {
     static const struct {
@@ -350,7 +360,7 @@ run(tnt_session *s, const tnt_args *a)
     else if (strcmp(what, "lists") == 0)
         list_lists(&l);
     else if (strcmp(what, "devices") != 0)
-        return tnt_usage(a->command, "cannot list '%s'", what);
+        return unknown_list(s, a->command, what);
     return !l.json || tnt_print_json(tn_array_of(s->ctx, l.rows)) ? TNT_OK : TNT_FAILED;
 }
 

@@ -65,6 +65,15 @@ tnt_usage(const tnt_command *c, const char *fmt, ...)
     return TNT_USAGE;
 }
 
+int
+tnt_unknown(const tnt_command *c, const char *what, const char *word, const char *const *names,
+            uint32_t n)
+{
+    const char *near = tnb_nearest(word, names, n);
+    return tnt_usage(c, "%s '%s'%s%s%s", what, word, near ? "; did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
+}
+
 void
 tnt_remark(const tnt_args *a, const char *fmt, ...)
 {

@@ -286,7 +286,8 @@ run(tnt_session *s, const tnt_args *a)
     const char *what = a->operands[0], *name = a->operands[1];
     bool enable = strcmp(what, "enable") == 0, system = tnt_has(a, "system"), known = false;
     if (!enable && strcmp(what, "disable") != 0)
-        return tnt_usage(a->command, "'%s' is neither enable nor disable", what);
+        return tnt_unknown(a->command, "neither enable nor disable:", what,
+                           (const char *const[]){"enable", "disable"}, 2);
     for (uint32_t i = 0; i < tnb_plugins_count(s->plugins); i++)
         known |= strcmp(tnb_plugins_get(s->plugins, i)->name, name) == 0;
     if (!known)

@@ -40,8 +40,8 @@ show_plugin(tnt_session *s, const char *name)
     }
     if (!p) {
         const char *near = tnb_nearest(name, names, n);
-        fprintf(stderr, "tenon: there is no plugin '%s'\n  hint: %s%s\n", name,
-                near ? "did you mean " : "tenon list plugins", near ? near : "");
+        fprintf(stderr, "tenon: there is no plugin '%s'\n  hint: %s%s%s\n", name,
+                near ? "did you mean '" : "tenon list plugins", near ? near : "", near ? "'?" : "");
         return TNT_FAILED;
     }
     printf("%s %s (%s): %s\nABI %u.%u, module %s\n%s\nprovides:\n", p->name, p->version, p->licence,
@@ -441,7 +441,7 @@ run(tnt_session *s, const tnt_args *a)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         known |= strcmp(what, kinds[i]) == 0;
     if (!known)
-        return tnt_usage(a->command, "cannot show '%s'", what);
+        return tnt_unknown(a->command, "cannot show", what, kinds, sizeof kinds / sizeof *kinds);
     int status = check_effect(a, what);
     if (status != TNT_OK)
         return status;

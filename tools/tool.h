@@ -115,6 +115,10 @@ tnt_float(const tnt_args *a, const char *name, double otherwise, double lo, doub
 /* Says what is wrong with the command line; gives TNT_USAGE. */
 int
 tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
+/* The same of a word that is none of `names`: "WHAT 'word'", with the nearest of them. */
+int
+tnt_unknown(const tnt_command *c, const char *what, const char *word, const char *const *names,
+            uint32_t n);
 /* What a user may like to know, on standard error; nothing with -q. */
 void
 tnt_remark(const tnt_args *a, const char *fmt, ...) TNB_PRINTF(2, 3);

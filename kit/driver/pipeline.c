@@ -72,7 +72,17 @@ no_such_list(tn_ctx *ctx, const char *item, const char *origin, bool phases)
     if (phases)
         tnb_diag_note(tn_diags(ctx), "@pipeline, @library_dispatch, @legalize, @finalize and "
                                      "@lower stand for passes of the target");
-    tnb_diag_hint(tn_diags(ctx), "lists that targets share: %s", all);
+    const char *known[N_SHARED_LISTS + TNK_N_PHASES + 1] = {"@pipeline"};
+    uint32_t n = 1;
+    for (int i = 0; i < N_SHARED_LISTS; i++)
+        known[n++] = tn_strf(ctx, "@%s", shared_lists[i].name);
+    for (int p = 0; phases && p < TNK_N_PHASES; p++)
+        known[n++] = tn_strf(ctx, "@%s", phase_names[p]);
+    const char *near = tnb_nearest(item, known + !phases, n - !phases);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'? lists that targets share: %s", near, all);
+    else
+        tnb_diag_hint(tn_diags(ctx), "lists that targets share: %s", all);
 }
 
 /* Parses a list and appends it, with the shared lists in it replaced by their passes. */
@@ -406,6 +416,13 @@ tnk_pipeline_make(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const 
         if (profile && !tnb_conf_has(conf, "profile", profile)) {
             tn_error(ctx, 0, TNB_NOT_FOUND, "there is no [profile %s] in the configuration",
                      profile);
+            uint32_t n;
+            const char **names = tnb_conf_names(conf, tn_scratch(ctx), "profile", &n);
+            const char *near = tnb_nearest(profile, names, n);
+            if (near)
+                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+            else
+                tnb_diag_hint(tn_diags(ctx), "tenon list profiles shows the names");
             return false;
         }
         if (profile)

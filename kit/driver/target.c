@@ -367,7 +367,7 @@ note_near_section(tn_ctx *ctx, const tnb_conf *conf, const char *text)
     const char **names = tnb_conf_names(conf, tn_scratch(ctx), "target", &n);
     const char *near = tnb_nearest(text, names, n);
     if (near)
-        tnb_diag_note(tn_diags(ctx), "there is a section [target %s]: -t %s", near, near);
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
     const char *all = driver_promised(ctx, "target", text) ? "" : all_targets(ctx, conf);
     if (*all)
         tnb_diag_note(tn_diags(ctx), "there are %s; tenon list targets tells what each can do here",

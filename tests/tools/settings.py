@@ -31,6 +31,13 @@ def warned(what, r, *texts):
 plain = compile_with()
 check(plain.returncode == 0 and "warning" not in plain.stderr, "the site's settings themselves are told of nowhere", plain)
 
+# ---- words that are nearly one ----
+for args, near in ((("show", "confg"), "config"), (("show", "kernle", MODEL), "kernel"), (("list", "pases"), "passes"), (("help", "compil"), "compile"),
+                   (("plugin", "enabel", "onnx"), "enable"), (("show", "plugin", "onyx"), "onnx"), (("show", "pipeline", "cpu", "--profile", "lm"), "llm"),
+                   (("show", "target", "opencl-smal"), "opencl-small"), (("opt", MODEL, "-t", "cpu", "-p", "@legalise"), "@legalize"),
+                   (("opt", MODEL, "-p", "@gpu_lowr"), "@gpu_lower")):
+    refused(" ".join(args), tenon(*args), f"did you mean '{near}'?")
+
 # ---- inputs and dimensions ----
 refused("--bind of no input", compile_with("--bind", f"imag={DIGIT}"), "no such input", "did you mean 'image'")
 refused("--bind of an input far away", compile_with("--bind", f"zzzzzz={DIGIT}"), "no such input", "its inputs: 'image'")
