@@ -17,6 +17,7 @@ except ImportError:
     sys.exit(77)
 from small_model import Model  # noqa: E402
 
+SIM = os.path.join(os.environ["top_builddir"], "tests", "cuda", "sim", ".libs")
 PROMPT, COUNT, START, END = "Once upon a time", 40, 256, 257
 
 
@@ -52,8 +53,8 @@ def greedy(m, count):
     return ids[1 + len(PROMPT):], gap
 
 
-def generate(source, *options):
-    r = tenon("generate", source, "--prompt", PROMPT, *options, "--json")
+def generate(source, *options, env=None):
+    r = tenon("generate", source, "--prompt", PROMPT, *options, "--json", env=env)
     return r, json.loads(r.stdout) if r.returncode == 0 else {"tokens": None}
 
 
@@ -80,6 +81,14 @@ for seed, options in ((3, {}), (4, {"arch": "mistral", "window": 7}), (9, {"arch
     check(draws[0] and draws[0] == draws[1] and draws[0] != draws[2], f"{name}: a seed gives the same tokens on any number of threads")
     r, told = generate(tno, "--max-tokens", "0", "--ignore-end")
     check(told["tokens"] and len(told["tokens"]) == m.context - len(PROMPT) and told["reason"] == "context full", f"{name}: the end of the context ends it", r)
+    if os.path.exists(os.path.join(SIM, "libcuda.so.1")) and name == "llama":
+        for what, config in (("without graphs", "false"), ("with graphs", "true")):
+            r = tenon("compile", folder, "-t", "cuda", "--pass-config", "relax.backend.use_cuda_graph=" + config, "-o", path("cuda.tno"))
+            if r.returncode != 0 and "NVRTC" in r.stderr:
+                print("no NVRTC: cuda is not tried")
+                break
+            r, told = generate(path("cuda.tno"), "--max-tokens", "8", env={"LD_LIBRARY_PATH": SIM + ":" + os.environ.get("LD_LIBRARY_PATH", "")})
+            check(told["tokens"] == want[:8], f"{name}: on the simulated device of cuda, {what}", r)
 
 long = write("long.txt", "a" * 200)
 refused("a prompt beyond the context", tenon("generate", tno, "--prompt-file", long), "more than the model's context of 96")
