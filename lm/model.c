@@ -4,6 +4,7 @@
 #include "tenon/lm/generate.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -439,8 +440,10 @@ check_room(const tnl_model *m, int64_t id, const int32_t *ids, size_t n, tnb_err
                             ids[i], i, (long long)m->facts.vocabulary);
     if (n <= most && has <= most - n)
         return TNB_OK;
-    tnb_fail(err, TNB_BOUNDS, "%zu tokens behind %llu are more than the %s %llu", n,
-             (unsigned long long)has,
+    char behind[32] = "";
+    if (has)
+        snprintf(behind, sizeof behind, " behind %llu", (unsigned long long)has);
+    tnb_fail(err, TNB_BOUNDS, "%zu tokens%s are more than the %s %llu", n, behind,
              model ? "model's context of" : "cache has room for:", (unsigned long long)most);
     tnb_hint(err, model ? "shorten the text: nothing is cut silently"
                         : "make the cache larger with --context");

@@ -153,6 +153,12 @@ talk(conversation *c)
         line[n - (line[n - 1] == '\n')] = 0;
         if (!line[strspn(line, " \t\r")])
             continue;
+        if (strcmp(line, "/quit") == 0)
+            break;
+        if (strcmp(line, "/help") == 0) {
+            fputs("/clear: begin a new conversation; /quit: end; Ctrl-C: end an answer\n", stderr);
+            continue;
+        }
         if (strcmp(line, "/clear") == 0) {
             c->messages.n = 0;
             if (system)
@@ -243,13 +249,16 @@ const tnt_command tnt_command_chat = {
     .name = "chat",
     .operands = "MODEL|FILE.tno",
     .summary = "talk with a language model",
-    .details = "Each line of standard input is a message; answers go to standard output as they "
-               "come. The model's chat template, run as "
-               "transformers runs it, makes a text of the conversation; what the model has seen of "
-               "it is kept. /clear begins a new "
-               "conversation, the end of the input (Ctrl-D) ends the program, Ctrl-C ends an "
-               "answer. A conversation that is longer "
-               "than the context is refused; nothing is cut silently.",
+    .details =
+        "MODEL is a GGUF file, a folder of transformers with config.json and safetensors, or "
+        "a file of llama2.c; FILE.tno what tenon compile makes of one.\n\nEach line of standard "
+        "input is a message; answers go to standard output as they "
+        "come. The model's chat template, run as "
+        "transformers runs it, makes a text of the conversation; what the model has seen of "
+        "it is kept. /clear begins a new "
+        "conversation, /quit or the end of the input (Ctrl-D) ends the program, Ctrl-C ends "
+        "an answer. A conversation that is longer "
+        "than the context is refused; nothing is cut silently.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -181,7 +181,9 @@ const tnt_command tnt_command_compile = {
     .name = "compile",
     .operands = "MODEL",
     .summary = "compile a model into an artifact (.tno)",
-    .details = "MODEL is an ONNX file, or a module as TVMScript text (.py). The artifact holds one "
+    .details = "MODEL is an ONNX file, a language model's checkpoint (a GGUF file, a folder of "
+               "transformers with safetensors, a file of llama2.c), or a module as TVMScript text "
+               "(.py). The artifact holds one "
                "variant per target; "
                "tenon run and the runtime library execute it without a compiler. With --emit a "
                "folder gets C or machine "

@@ -186,16 +186,19 @@ const tnt_command tnt_command_generate = {
     .name = "generate",
     .operands = "MODEL|FILE.tno",
     .summary = "let a language model write on behind a prompt",
-    .details = "The text goes to standard output as it comes, without the prompt; how fast it came "
-               "to standard error. Without sampling "
-               "options the likeliest token is taken each time. The steps from logits to a token "
-               "are always those of the "
-               "options in this order: penalties, temperature, top-k, top-p, min-p, draw. The same "
-               "seed gives the same text, "
-               "however many threads there are.\n\nA prompt and an answer that are longer than the "
-               "context are refused or end "
-               "there; nothing is cut silently. Ctrl-C, SIGTERM and SIGHUP end the writing: what "
-               "is there by then is printed, with --json too.",
+    .details =
+        "MODEL is a GGUF file, a folder of transformers with config.json and safetensors, or "
+        "a file of llama2.c; FILE.tno what tenon compile makes of one.\n\nThe text goes to "
+        "standard output as it comes, without the prompt; how fast it came "
+        "to standard error. Without sampling "
+        "options the likeliest token is taken each time. The steps from logits to a token "
+        "are always those of the "
+        "options in this order: penalties, temperature, top-k, top-p, min-p, draw. The same "
+        "seed gives the same text, "
+        "however many threads there are.\n\nA prompt and an answer that are longer than the "
+        "context are refused or end "
+        "there; nothing is cut silently. Ctrl-C, SIGTERM and SIGHUP end the writing: what "
+        "is there by then is printed, with --json too.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

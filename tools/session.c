@@ -798,7 +798,10 @@ tnt_no_function(const tnt_program *p, const char *path, const char *name)
     fprintf(stderr, "tenon: %s has no function '%s'\n  hint: it has", path, name);
     for (uint32_t i = 0; (f = tnr_artifact_function_at(p->artifact, i)); i++)
         fprintf(stderr, "%s '%s'", i ? "," : "", f->name);
-    fputs(tnr_params_count(p->artifact) ? "; language models write with 'tenon generate'\n" : "\n",
+    fputs(tnr_params_count(p->artifact)
+              ? "; language models write with 'tenon generate', and 'tenon bench "
+                "--prompt N --generate N' measures them\n"
+              : "\n",
           stderr);
 }
 

@@ -96,6 +96,15 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     }
     if (by_name)
         return only_provider(ctx, by_name, clash, &err);
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+        access(tnb_path_join(tn_arena(ctx), path, "config.json"), F_OK) != 0) {
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
+                   "the folder has no config.json, so it is no checkpoint of transformers");
+        tnb_diag_hint(tn_diags(ctx),
+                      "name the folder that has config.json and safetensors, or a model's file");
+        return NULL;
+    }
     tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
                "no importer knows this kind of file");
     const char *kinds = ".py (text)";

@@ -482,6 +482,9 @@ load(checkpoint_model *m, const char *folder, const char *name, bool needed)
     tnb_unmap(&map);
     if (s != TNB_OK)
         tnb_report(tn_diags(m->ctx), TNB_ERROR, s, (tnb_place){0}, "%s", err.message);
+    if (s == TNB_NOT_FOUND || s == TNB_IO)
+        tnb_diag_hint(tn_diags(m->ctx),
+                      "a checkpoint of transformers has config.json beside its weights");
     return out;
 }
 

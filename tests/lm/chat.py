@@ -34,6 +34,8 @@ second = tenon("generate", tno, "--prompt", whole, "--max-tokens", "12").stdout
 check(r.stdout[len(first):].rstrip("\n") == second.rstrip("\n"), "the second answer is that without a cache", r)
 again = chat(["Lily said", "/clear", "Once upon a time"])
 check(again.stdout.endswith(first), "/clear begins a new conversation", again)
+r = chat(["/help", "/quit", "Once upon a time"])
+check(r.returncode == 0 and not r.stdout and "/clear: " in r.stderr, "/help says what there is, /quit ends", r)
 r = tenon("chat", tno)
 check(r.returncode == 1 and "no chat template" in r.stderr, "a model without a template is told", r)
 bad = write("bad.jinja", "a\n{% if %}")

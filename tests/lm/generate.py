@@ -91,6 +91,10 @@ refused("a prompt beyond the cache", generate(tno, "--prompt-file", prompt, "--c
 refused("no prompt", generate(tno), "a prompt is needed", status=(2,))
 refused("two prompts", generate(tno, "--prompt", "a", "--prompt-file", "-"), "cannot both be given", status=(2,))
 refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "--top-p", status=(2,))
+os.makedirs(path("empty"))
+refused("a folder without a model", generate(path("empty"), "--prompt", "a"), "the folder has no config.json", "safetensors")
+refused("bench without a prompt", tenon("bench", tno), "tenon bench --prompt N --generate N")
+check("GGUF" in tenon("generate", "--help").stdout and "GGUF" in tenon("compile", "--help").stdout, "the help names checkpoints")
 refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "this is no language model")
 refused("a tokenizer that is none", generate(tno, "--prompt", "a", "--tokenizer", BIN), "this is no tokenizer")
 
