@@ -19,6 +19,9 @@ EXTRA_DIST += bench/opencl/README.md bench/opencl/run.py
 # Loading and launching on Vulkan, beside OpenCL (bench/gpu_generic/run.py).
 EXTRA_DIST += bench/gpu_generic/README.md bench/gpu_generic/bare.c bench/gpu_generic/cpu_clock.c bench/gpu_generic/run.py
 
+# Language models beside llama.cpp (bench/llm/run.py).
+EXTRA_DIST += bench/llm/README.md bench/llm/model.py bench/llm/run.py bench/results/llm-2026-11-26.txt
+
 # Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
 
