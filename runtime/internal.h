@@ -45,6 +45,11 @@ struct scope_name {
     struct scope_name *next;
     char text[];
 };
+/* Kernels that were launched since the host last waited, for errors that a device reports late. */
+struct launched {
+    _Atomic(const char *) kernel; /* the last one; NULL: none */
+    atomic_uint n;
+};
 struct tnr_device {
     tnr_object object;
     const tnr_driver *driver; /* &table */
@@ -53,7 +58,8 @@ struct tnr_device {
     tnb_device dl;
     int threads;
     bool has_streams;
-    pthread_mutex_t lock; /* of what follows */
+    struct launched launched; /* on its own stream */
+    pthread_mutex_t lock;     /* of what follows */
     struct scope_name *scopes;
     struct pool_block blocks[POOL_BLOCKS];
     uint32_t n_blocks;
@@ -67,6 +73,15 @@ struct tnr_device {
 #define TNR_ASK(dev, err, function, ...)                                              \
     TNB_CALL(err, (dev)->driver->function((dev)->handle, __VA_ARGS__, err), "device", \
              (dev)->driver->base.name, #function)
+/* The same for one that waits for work of the queue (NULL: the device's own stream): a failure names the device and, as far as it is
+ * known, the kernel. */
+#define TNR_WAIT(dev, q, err, function, ...) \
+    tnr_waited(dev, q, TNR_ASK(dev, err, function, __VA_ARGS__), err)
+TNB_MUST_CHECK tnb_status
+tnr_waited(tnr_device *dev, struct tnr_queue *q, tnb_status st, tnb_err *err);
+/* Names of the program's kernels are not used any more. */
+void
+tnr_forget_launches(tnr_vm *vm);
 /* Memory of at least `bytes` for the scope, for work in the order of `queue`; *capacity is what to give back. */
 TNB_MUST_CHECK tnb_status
 tnr_pool_get(tnr_device *dev, struct tnr_queue *queue, uint64_t bytes, const char *scope,
@@ -84,12 +99,21 @@ struct tnr_queue {
     void *stream;
     void *event;    /* for waits behind it, under the device's lock; NULL: none so far */
     bool capturing; /* what is queued becomes a graph */
+    struct launched launched;
     struct tnr_queue *next;
 };
 static inline void *
 tnr_stream(const struct tnr_queue *q)
 {
     return q ? q->stream : NULL;
+}
+static inline void
+tnr_note_launch(tnr_device *dev, struct tnr_queue *q, const char *kernel)
+{
+    struct launched *l = q ? &q->launched : &dev->launched;
+    atomic_store_explicit(&l->kernel, kernel, memory_order_relaxed);
+    unsigned n = atomic_load_explicit(&l->n, memory_order_relaxed);
+    atomic_store_explicit(&l->n, n + 1, memory_order_relaxed);
 }
 /* *out NULL: the device has no streams. */
 TNB_MUST_CHECK tnb_status

@@ -36,7 +36,8 @@ give_back(tnr_vm *vm, const tnb_tno_kernel *k, const uint32_t *list, tnb_status 
         tnr_value v;
         if (vm->copies[i].tag == TNR_TENSOR) {
             if (st == TNB_OK && p->flags & TNB_TNO_WRITTEN) {
-                st = TNR_ASK(vm->fallback, err, sync, tnr_stream(vm->fallback_queue));
+                st = TNR_WAIT(vm->fallback, vm->fallback_queue, err, sync,
+                              tnr_stream(vm->fallback_queue));
                 if (st == TNB_OK)
                     st = operand(vm, top(vm), *list, &v, err);
                 if (st == TNB_OK)
@@ -118,6 +119,9 @@ static inline tnb_status
 ask_launch(tnr_vm *vm, uint32_t kernel, tnr_device *dev, void *stream, const tnr_launch *l,
            tnb_err *err)
 {
+    if (!(dev->driver->flags & TNR_DRIVER_HOST_MEMORY))
+        tnr_note_launch(dev, vm->queues[vm->p.kernels[kernel].device],
+                        vm->p.text + vm->p.kernels[kernel].name);
     tnb_status st =
         TNR_HOT_CALL(vm, err,
                      dev->driver->launch(dev->handle, stream, vm->kernels[kernel].handle, l, err),

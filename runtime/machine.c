@@ -251,6 +251,7 @@ tnr_vm_free(tnr_vm *vm)
     tnr_refusal_free(vm);
     if (vm->uploaded)
         vm->device->driver->event_free(vm->device->handle, vm->uploaded);
+    tnr_forget_launches(vm);
     for (uint32_t i = 0; vm->queues && i < vm->p.head.n_devices; i++)
         tnr_queue_release(vm->queues[i]);
     free(vm->queues);
@@ -423,8 +424,9 @@ static tnb_status
 uploads_end(tnr_vm *vm, bool noted, tnb_status st, tnb_err *err)
 {
     tnb_err why, *own = st == TNB_OK ? err : &why;
-    tnb_status waited = noted ? TNR_ASK(vm->device, own, event_sync, vm->uploaded)
-                              : TNR_ASK(vm->device, own, sync, vm->queues[0]->stream);
+    tnb_status waited = noted
+                            ? TNR_WAIT(vm->device, vm->queues[0], own, event_sync, vm->uploaded)
+                            : TNR_WAIT(vm->device, vm->queues[0], own, sync, vm->queues[0]->stream);
     return st == TNB_OK ? waited : st;
 }
 

@@ -8,8 +8,62 @@
  * between the two. A program that lets two machines use the same storage at the same time may read it only.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "internal.h"
 #include "tenon/base/log.h"
+
+/* ---- errors that a device reports late ---- */
+
+/* Of the names that `launched` points to: a machine's go with its artifact. */
+static pthread_mutex_t names = PTHREAD_MUTEX_INITIALIZER;
+
+tnb_status
+tnr_waited(tnr_device *dev, struct tnr_queue *q, tnb_status st, tnb_err *err)
+{
+    struct launched *l = q ? &q->launched : &dev->launched;
+    const char *device = dev->driver->base.name;
+    if (st == TNB_OK) {
+        atomic_store_explicit(&l->n, 0, memory_order_relaxed);
+        return st;
+    }
+    if (!err)
+        return st;
+    pthread_mutex_lock(&names);
+    const char *kernel = atomic_load(&l->kernel);
+    unsigned n = kernel ? atomic_load(&l->n) : 0;
+    if (n == 1)
+        tnb_err_prefix(err, "device '%s', kernel '%s'", device, kernel);
+    else if (n)
+        tnb_err_prefix(err, "device '%s', after %u kernels of which '%s' was the last", device, n,
+                       kernel);
+    else if (strncmp(err->message, "device '", 8) != 0)
+        tnb_err_prefix(err, "device '%s'", device);
+    pthread_mutex_unlock(&names);
+    if (n > 1 && !err->hint[0])
+        tnb_hint(err, "tenon run --profile-kernels waits behind each kernel, and names the one");
+    return st;
+}
+
+static void
+forget(struct launched *l, const struct section *s)
+{
+    const char *kernel = atomic_load(&l->kernel), *from = s->at;
+    if (kernel && kernel >= from && kernel < from + s->n)
+        atomic_store(&l->kernel, NULL);
+}
+
+void
+tnr_forget_launches(tnr_vm *vm)
+{
+    pthread_mutex_lock(&names);
+    for (uint32_t i = 0; vm->queues && vm->devices && i < vm->p.head.n_devices; i++) {
+        if (vm->devices[i])
+            forget(&vm->devices[i]->launched, &vm->variant->program);
+        if (vm->queues[i])
+            forget(&vm->queues[i]->launched, &vm->variant->program);
+    }
+    pthread_mutex_unlock(&names);
+}
 
 tnb_status
 tnr_queue_new(tnr_device *dev, struct tnr_queue **out, tnb_err *err)
@@ -79,7 +133,7 @@ tnr_queue_wait_locked(tnr_device *dev, struct tnr_queue *q, struct tnr_queue *be
     if ((q && q->capturing) || (behind && behind->capturing))
         return tnr_capture_forbids("a wait for another stream", err);
     if (!d->event_new)
-        return TNR_ASK(dev, err, sync, tnr_stream(behind));
+        return TNR_WAIT(dev, behind, err, sync, tnr_stream(behind));
     void **event = behind ? &behind->event : &dev->event;
     if (!*event)
         TNB_TRY(TNR_ASK(dev, err, event_new, event));
@@ -157,7 +211,7 @@ tnr_device_sync(tnr_device *dev, tnb_err *err)
     for (struct tnr_queue *q = tnr_queue_retain(dev->queues), *next; q; q = next) {
         pthread_mutex_unlock(&dev->lock);
         tnb_err why;
-        tnb_status one = TNR_ASK(dev, &why, sync, q->stream);
+        tnb_status one = TNR_WAIT(dev, q, &why, sync, q->stream);
         if (one != TNB_OK && st == TNB_OK && err)
             *err = why;
         st = st == TNB_OK ? one : st;
@@ -167,7 +221,7 @@ tnr_device_sync(tnr_device *dev, tnb_err *err)
     }
     pthread_mutex_unlock(&dev->lock);
     tnb_err why, *unused = st == TNB_OK ? err : &why;
-    tnb_status own = TNR_ASK(dev, unused, sync, NULL);
+    tnb_status own = TNR_WAIT(dev, NULL, unused, sync, NULL);
     return st == TNB_OK ? own : st;
 }
 
@@ -210,7 +264,7 @@ start(tnr_storage *s, const tnr_copy *c, void **event, tnb_err *err)
     if (q && q->capturing)
         st = tnr_capture_forbids("a copy with the host", err);
     else if (!d->copy_start)
-        st = TNR_ASK(dev, err, copy, tnr_stream(q), c);
+        st = TNR_WAIT(dev, q, err, copy, tnr_stream(q), c);
     else {
         st = TNR_ASK(dev, err, event_new, event);
         if (st == TNB_OK)
@@ -296,7 +350,13 @@ tnr_pending_done(tnr_pending *p, bool *done, tnb_err *err)
         *done = true;
         return TNB_OK;
     }
-    TNB_TRY(TNR_ASK(dev, err, event_done, p->event, done));
+    tnb_status st = TNR_ASK(dev, err, event_done, p->event, done);
+    if (st != TNB_OK) {
+        struct tnr_queue *q = tnr_storage_queue(p->storage);
+        st = tnr_waited(dev, q, st, err);
+        tnr_queue_release(q);
+        return st;
+    }
     if (*done)
         forget_event(p);
     return TNB_OK;
@@ -309,7 +369,9 @@ tnr_pending_wait(tnr_pending *p, tnb_err *err)
     tnr_device *dev = p->storage->device;
     if (!p->event)
         return TNB_OK;
-    tnb_status st = TNR_ASK(dev, err, event_sync, p->event);
+    struct tnr_queue *q = tnr_storage_queue(p->storage);
+    tnb_status st = TNR_WAIT(dev, q, err, event_sync, p->event);
+    tnr_queue_release(q);
     forget_event(p);
     return st;
 }

@@ -80,7 +80,7 @@ look(tnr_vm *vm, uint32_t device, const uint32_t *kernel, tnb_err *err)
                       .dst = &found,
                       .src = r->mem,
                       .bytes = sizeof found};
-        TNB_TRY(TNR_ASK(dev, err, copy, stream, &c));
+        TNB_TRY(TNR_WAIT(dev, vm->queues[device], err, copy, stream, &c));
     }
     if (!found.state)
         return TNB_OK;

@@ -319,7 +319,7 @@ copy_in_order(const tnr_storage *s, const tnr_copy *c, tnb_err *err)
     tnb_status st =
         q && q->capturing && waits
             ? tnr_capture_forbids("a copy with the host, which waits for the device,", err)
-            : TNR_ASK(s->device, err, copy, tnr_stream(q), c);
+            : TNR_WAIT(s->device, q, err, copy, tnr_stream(q), c);
     tnr_queue_release(q);
     return st;
 }
@@ -380,11 +380,11 @@ copy_to_peer(const tnr_tensor *from, const tnr_tensor *to, const tnr_copy *c, tn
     if ((source && source->capturing) || (q && q->capturing))
         st = tnr_capture_forbids("a copy between devices, which is waited for,", err);
     if (st == TNB_OK)
-        st = TNR_ASK(a, err, sync, tnr_stream(source));
+        st = TNR_WAIT(a, source, err, sync, tnr_stream(source));
     if (st == TNB_OK && c->bytes)
         st = TNR_ASK(b, err, peer_copy, tnr_stream(q), a->handle, c);
     if (st == TNB_OK)
-        st = TNR_ASK(b, err, sync, tnr_stream(q));
+        st = TNR_WAIT(b, q, err, sync, tnr_stream(q));
     tnr_queue_release(q);
     tnr_queue_release(source);
     return st;
@@ -491,7 +491,7 @@ tnr_tensor_to_dlpack(tnr_tensor *t, tnr_dlmanaged **out, tnb_err *err)
     NEED(out, err);
     if (t->storage->device->has_streams) { /* whoever gets it knows nothing of the stream */
         struct tnr_queue *q = tnr_storage_queue(t->storage);
-        tnb_status st = TNR_ASK(t->storage->device, err, sync, tnr_stream(q));
+        tnb_status st = TNR_WAIT(t->storage->device, q, err, sync, tnr_stream(q));
         tnr_queue_release(q);
         TNB_TRY(st);
     }

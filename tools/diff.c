@@ -22,9 +22,11 @@ static const tnt_option options[] = {
     {"seed", 0, TNT_VALUE, "N", "seed of the random inputs of --exec", "exec"},
     {"budget", 0, TNT_VALUE, "N", "limit on scalar operations per function (default 1e9)", "exec"},
     {"rtol", 0, TNT_VALUE, "X",
-     "relative tolerance of --exec (default 1e-3; tensor programs of 16-bit floats: 0.03)", "exec"},
+     "relative tolerance of --exec (default 1e-3; where floats of 16 bits are computed: 0.03)",
+     "exec"},
     {"atol", 0, TNT_VALUE, "X",
-     "absolute tolerance of --exec (default 1e-5; tensor programs of 16-bit floats: 0.03)", "exec"},
+     "absolute tolerance of --exec (default 1e-5; where floats of 16 bits are computed: 0.03)",
+     "exec"},
     {0}};
 
 static void
@@ -124,18 +126,27 @@ run_on(tnt_session *s, const tn_evaluator *ev, const tn_module *m, const char *n
     return run_one(s, ev, m, name, args, opt) ? tn_tuple_of(s->ctx, args) : NULL;
 }
 
-/* The largest difference that roundings to a 16-bit parameter's dtype make; 0: there is none. */
-static double
-narrow(const tn_node *f)
+static tn_walk_step
+find_narrow(void *user, const tn_node *n)
 {
-    const tn_prim_func *p = tn_as_prim_func(f);
-    double most = 0;
-    for (uint32_t i = 0; p && i < p->buffers.n; i++) {
-        tnb_dtype d = p->buffers.at[i] ? tn_as_buffer(p->buffers.at[i])->dtype : TNB_F32;
-        if (tnb_dtype_is_float(d) && d.bits == 16)
-            most = most < 0.03 ? 0.03 : most;
-    }
-    return most;
+    const tn_buffer *b = tn_as_buffer(n);
+    bool type = tn_is(n, TN_KIND_TY_TENSOR) || tn_is(n, TN_KIND_TY_PRIM);
+    tnb_dtype d = b ? b->dtype : type ? tn_type_dtype(n) : TNB_F32;
+    *(bool *)user |= tnb_dtype_is_float(d) && d.bits == 16;
+    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* The largest difference that roundings to floats of 16 bits make of values around 1; 0: the function, with what it may call,
+ * has none. */
+static double
+narrow(const tn_module *m, const tn_node *f)
+{
+    bool found = false;
+    if (tn_is(f, TN_KIND_PRIM_FUNC))
+        tn_walk(f, TN_WALK_TYPES | TN_WALK_ONCE, find_narrow, NULL, &found);
+    for (uint32_t i = 0; !tn_is(f, TN_KIND_PRIM_FUNC) && !found && i < m->funcs.n; i++)
+        tn_walk(m->funcs.at[i], TN_WALK_TYPES | TN_WALK_ONCE, find_narrow, NULL, &found);
+    return found ? 0.03 : 0;
 }
 
 /* Runs function `name` of both modules (of the second as program `p` if there is one) on the same made-up arguments. Not every program accepts
@@ -214,7 +225,7 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
         ran++;
         count_elements(s, r[0], &elems, &nans);
         tnb_buf why = {0};
-        double most = tnt_has(a, "rtol") || tnt_has(a, "atol") ? 0 : narrow(f);
+        double most = tnt_has(a, "rtol") || tnt_has(a, "atol") ? 0 : narrow(x, f);
         if (!tn_values_close(s->ctx, r[0], r[1], rtol > most ? rtol : most,
                              atol > most ? atol : most, &why)) {
             printf("%s: %s\n", name, why.n ? why.s : "results differ");

@@ -187,6 +187,8 @@ run(tnt_session *s, const tnt_args *a)
             tnr_vm_set_profile(p.vm, true);
         double start = tnt_now();
         tnb_status st = tnr_vm_call(p.vm, name, args, n, &ret, &err);
+        if (st == TNB_OK && tnt_has(a, "timing")) /* what is queued still runs */
+            st = tnr_device_sync(tnr_vm_device(p.vm), &err);
         double seconds = tnt_now() - start;
         if (st != TNB_OK) {
             tnt_hint_extents(a, sig, &err);

@@ -222,6 +222,10 @@ function_call(tnk_emitter *e, const tn_call *c, tnb_dtype d)
                       op->base.name,
                       tnb_dtype_print(n ? tn_dtype_of(a[0]) : tn_dtype_of(TN_NODE(c))).s,
                       e->d->base.name);
+        tnb_diag_hint(
+            tn_diags(e->ctx),
+            "the operator's `spellings` say what a language calls it, tnk_dialect.functions "
+            "what this one calls its own");
         return;
     }
     tnb_buf_printf(e->out, "%s(", f);

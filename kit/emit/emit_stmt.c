@@ -89,6 +89,10 @@ bound_loop(tnk_emitter *e, const tn_for_loop *f)
     if (!tag) {
         tnk_emit_fail(e, f->base.loc, "a loop is bound to '%s', which %s source does not have",
                       f->thread_tag, e->d->base.name);
+        tnb_diag_hint(tn_diags(e->ctx),
+                      "the pair {\"%s\", TEXT} in tnk_dialect.threads, or the hook `thread`, says "
+                      "what it is called",
+                      f->thread_tag);
         return;
     }
     line(e);
@@ -213,6 +217,13 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
     }
     if (tn_is_intrin(v->value, TN_INTRIN_prefetch)) /* advice, which hooks may follow */
         return;
+    if (tn_is_intrin(v->value, TN_INTRIN_tvm_storage_sync)) {
+        tnk_emit_fail(e, v->base.loc, "threads meet at a barrier, which %s source does not have",
+                      e->d->base.name);
+        tnb_diag_hint(tn_diags(e->ctx),
+                      "tnk_dialect.barrier is the statement that it is written as");
+        return;
+    }
     text(e, "(void)");
     tnk_emit_expr(e, v->value);
     tnb_buf_puts(e->out, ";\n");

@@ -388,6 +388,41 @@ bits_of_a_language_without_vectors_are_those_of_c(void **state)
     tnb_buf_free(&text);
 }
 
+/* What a dialect leaves out is named where a kernel needs it. */
+static void
+what_a_dialect_lacks_is_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *hint;
+    } lacks[] = {{"        for t in T.thread_binding(8, thread=\"threadIdx.x\"):\n"
+                  "            A[t] = T.float32(0)\n",
+                  "tnk_dialect.threads"},
+                 {"        for t in range(8):\n"
+                  "            A[t] = T.float32(0)\n"
+                  "            T.evaluate(T.tvm_storage_sync(\"shared\"))\n",
+                  "tnk_dialect.barrier"},
+                 {"        for t in range(8):\n"
+                  "            A[t] = T.call_intrin(\"float32\", \"vendor.fast_exp\", A[t])\n",
+                  "`spellings`"}};
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {
+        const char *text = tn_strf(k.ctx,
+                                   "@I.ir_module\nclass Module:\n    @T.prim_func\n"
+                                   "    def f(A: T.Buffer((8,), \"float32\")):\n%s",
+                                   lacks[i].body);
+        const tn_module *m = tn_read_module(k.ctx, "test", text, strlen(text));
+        tnk_kernel *kernel =
+            m ? tnk_lower_kernel(k.ctx, k.target, k.kind, "f", tn_module_get(m, "f")) : NULL;
+        if (!kernel)
+            krun_print_errors(&k);
+        assert_non_null(kernel);
+        assert_false(tnk_source_add(tnk_source_new(k.ctx, &plain), kernel));
+        assert_int_equal(tnb_diags_count(tn_diags(k.ctx)), 1);
+        assert_non_null(strstr(tnb_diags_get(tn_diags(k.ctx), 0)->hint, lacks[i].hint));
+        tnb_diags_clear(tn_diags(k.ctx));
+    }
+}
+
 int
 main(void)
 {
@@ -399,6 +434,7 @@ main(void)
         cmocka_unit_test(threads_meet_behind_loops),
         cmocka_unit_test(external_functions_are_declared),
         cmocka_unit_test(intrinsics_of_plugins_are_spelled_by_the_dialect),
+        cmocka_unit_test(what_a_dialect_lacks_is_named),
         cmocka_unit_test(kernels_are_not_named_like_words_of_the_dialect),
         cmocka_unit_test(bits_of_a_language_without_vectors_are_those_of_c),
     };

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool
 does(const char *function, const char *what)
@@ -64,9 +65,17 @@ describe(void *dev, char *out, size_t n)
 }
 
 static tnb_status
+wait_for(void *dev, void *stream, tnb_err *err)
+{
+    if (does("sync", "slow"))
+        usleep(300000);
+    return fails("sync") ? TNB_DEVICE : tnr_host_sync(dev, stream, err);
+}
+
+static tnb_status
 copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
 {
-    if (does("copy", "late"))
+    if (c->kind == TNR_COPY_TO_HOST && does("copy", "late"))
         return tnb_fail(err, TNB_DEVICE, "unit 7 has met an error");
     return fails("copy") ? TNB_DEVICE : tnr_host_copy(dev, stream, c, err);
 }
@@ -141,7 +150,7 @@ static const tnr_driver driver = {.base = {sizeof driver, "careless", "for tests
                                   .free = tnr_host_free,
                                   .copy = copy,
                                   .zero = tnr_host_zero,
-                                  .sync = tnr_host_sync,
+                                  .sync = wait_for,
                                   .formats = formats,
                                   .module_load = module_load,
                                   .module_free = module_free,

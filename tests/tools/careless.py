@@ -86,6 +86,13 @@ for half, command in (("compiler", COMPILE), ("runtime", RUN)):
         r = careless("init crash", *command)
         check(r.returncode < 0 and "in init of plugin 'careless" in r.stderr and "check-plugin" in r.stderr, f"init of the {half} half crashes", r)
 
+SEVERAL = write("several.py", HEAD + "y = R.nn.relu(x)\n    z = R.nn.softmax(y)\n    return z\n")
+for model, text in ((RELU, "device 'careless', kernel 'relu': unit 7 has met an error"),
+                    (SEVERAL, "device 'careless', after 2 kernels of which 'softmax' was the last: unit 7 has met an error")):
+    refused("an error that the device reports when a result is read", careless("copy late", "run", model, "-t", "careless", "--seed", "1"), text)
+r = careless("sync slow", *RUN, "--timing")
+took = re.search(r"run ([\d.]+) ms", r.stderr)
+check(r.returncode == 0 and took and float(took.group(1)) >= 300, "--timing waits for the device", r)
 refused("a packed function with more arguments than it takes", careless("", "run", WRONG, "-t", "careless"), "'careless.fn'", "called with 3 arguments",
         "takes 1 to 2", "hint:")
 refused("a hook that says it wrote a statement and wrote nothing", careless("stmt drop", *COMPILE), "kernel 'relu'", "dialect 'careless'", "wrote nothing", "hint:")

@@ -36,6 +36,9 @@ diff("a missing function", TEXT.replace("def main", "def other"), "main: only in
 diff("another signature", TEXT.replace("(4,)", "(5,)"), ">     4      def main(")
 refused("diff of a file that is not there", tenon("diff", a, path("none.py")), "none.py", status=(1,))
 
+half = write("half.py", '@R.function\ndef main(x: R.Tensor((300,), dtype="float16")):\n    y = R.tanh(x)\n    z = R.sum(R.exp(y))\n    return z\n')
+r = tenon("diff", half, "--exec", "-t", "cpu")
+check(r.returncode == 0 and "; 0 differ" in r.stdout, "functions of float16 differ by its roundings alone", r)
 r = tenon("diff", a, write("b.py", TEXT.replace("R.exp", "R.log")), "--exec")
 check(r.returncode == 1 and "main:" in r.stdout and "1 differ" in r.stdout, "diff --exec: different results", r)
 r = tenon("diff", a, write("b.py", TEXT.replace("            unused = R.log(y)\n", "")), "--exec")
