@@ -340,7 +340,7 @@ tnt_compare_results(tnt_session *s, const tnt_args *a, const tn_expr *const *res
 int
 tnt_assignment(const char *text, const char *const *names, uint32_t n, const char *what,
                const char **file);
-/* A hint for an error of a call that had random inputs of dynamic extents, if it has none. */
+/* A hint for an error of a call that had random inputs, if it has none. */
 void
 tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err);
 /* Whether --seed, if it is given, draws something: inputs, as `drawn` says, or those of --verify; false after a message with the reason

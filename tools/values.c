@@ -305,9 +305,10 @@ tell_extents(const tnt_args *a, const tnr_signature *sig, bool compiled)
 void
 tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err)
 {
-    if (*err->hint || tnt_has(a, "input") || !sig->example_shapes)
+    const bool index = err->status == TNB_BOUNDS; /* whose hint is for a target's settings */
+    if ((*err->hint && !index) || tnt_has(a, "input") || !sig->n_params)
         return;
-    for (uint32_t i = 0; i < sig->n_params; i++)
+    for (uint32_t i = 0; sig->example_shapes && !index && i < sig->n_params; i++)
         for (int32_t k = 0; k < sig->params[i].ndim; k++) {
             const char *symbol = sig->params[i].symbols[k];
             if (symbol && !strchr(symbol, ' ')) {
@@ -319,6 +320,8 @@ tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err)
                 return;
             }
         }
+    tnb_hint(err,
+             "the inputs are random: where they are indices or lengths, give real ones with -i");
 }
 
 /* Whether --bind names the input that `text`, an input as NAME=FILE, is for: it is none any more. Says so. */
