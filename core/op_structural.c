@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The structural operators: calls of tensor programs and packed functions, closures, memory, VM,
- * shapes, devices, checks. How their calls look is described in core/README.md.
+ * shapes, devices, checks. How their calls look is described in docs/text-form.md.
  */
 #include "private.h"
 

@@ -327,9 +327,12 @@ run(tnt_session *s, const tnt_args *a)
 {
     static const struct {
         const char *list, *kind;
-    } provided[] = {{"passes", "pass"},      {"importers", "importer"}, {"rules", "rule"},
-                    {"patterns", "pattern"}, {"externals", "external"}, {"dialects", "dialect"},
-                    {"meanings", "meaning"}, {"loaders", "loader"},     {"packed", "packed"}};
+    } provided[] = {{"passes", "pass"},          {"importers", "importer"},
+                    {"rules", "rule"},           {"patterns", "pattern"},
+                    {"externals", "external"},   {"dialects", "dialect"},
+                    {"meanings", "meaning"},     {"tensor_intrins", "tensor_intrin"},
+                    {"evaluators", "evaluator"}, {"loaders", "loader"},
+                    {"packed", "packed"}};
     enum { N_PROVIDED = sizeof provided / sizeof *provided };
     const char *what = a->operands[0];
     size_t k = 0;
@@ -367,14 +370,17 @@ run(tnt_session *s, const tnt_args *a)
 const tnt_command tnt_command_list = {
     .name = "list",
     .operands = "plugins|passes|lists|rules|ops|targets|profiles|devices|importers|"
-                "patterns|externals|dialects|meanings|loaders|packed|legalizers [TARGET]",
+                "patterns|externals|dialects|meanings|tensor_intrins|evaluators|loaders|packed|"
+                "legalizers [TARGET]",
     .summary = "list what is installed",
-    .details = "`list targets` says what each target can do today: whether its backend generates "
-               "kernels, and whether there is a device here that runs them. Patterns are given to "
-               "FuseOpsByPattern, externals generate code for what they found, and loaders run it; "
-               "packed are functions that device halves bring, and meanings what such functions "
-               "compute. `list legalizers` says whose tensor programs the operators of a target "
-               "get, and whose those hide.",
+    .details =
+        "`list targets` says what each target can do today: whether its backend generates "
+        "kernels, and whether there is a device here that runs them. Patterns are given to "
+        "FuseOpsByPattern, externals generate code for what they found, and loaders run it; "
+        "tensor_intrins are what schedules may give parts of loops to, evaluators run modules; "
+        "packed are functions that device halves bring, and meanings what such functions "
+        "compute. `list legalizers` says whose tensor programs the operators of a target "
+        "get, and whose those hide.",
     .options = options,
     .min_operands = 1,
     .max_operands = 2,
