@@ -18,7 +18,7 @@ typedef union tnb_kernel_scalar {
     double f;
 } tnb_kernel_scalar;
 
-/* A part of a kernel: turns `from` to `to` (excluded) of a loop, for the thread of this number. */
+/* A part of a kernel: iterations `from` to `to` (excluded) of a loop, for the thread of this number. */
 typedef void (*tnb_kernel_part)(void *args, int64_t from, int64_t to, int32_t thread);
 
 /* An index that came as data and is out of its range. The kernel goes on with another one in its

@@ -15,6 +15,10 @@
  *     requires = ops               plugins to be loaded before it
  *     settings = threads, licence_server     keys of [plugin opencl] in INI files, which its init may ask for
  *
+ * Settings stand with what reads them: in the manifest those of the plugin as a whole (a library's path, a licence), which are known
+ * without loading it; in the driver's table (tnr_driver.settings) those of a device, keys of [device NAME]; in the target's schema
+ * (tn_target_kind.attrs) what kernels are made for, keys of [target NAME]; in a pass's (tn_pass.options) keys of [pass NAME].
+ *
  * The index reads manifests only. A module is loaded when something that it provides is first asked
  * for, after its file, note and needs have been checked. This header knows nothing about what the
  * tables behind a descriptor's head mean; the compiler (tenon/core/registry.h) and the runtime

@@ -21,7 +21,7 @@
  *              Where the file has fewer rows, "source_rows" of them, bytes of those that the last panel lacks are 0;
  *              {"kind": "quantize", "part": "numbers" or "scales", "bits": B, "columns": K, "from": DTYPE, "scales": DTYPE, "turned":
  *              BOOL}: rows of K floats, or columns where they are turned, as words with numbers of 4 or 8 bits, or as the scales of
- *              groups of 32 (runtime/quantize.c);
+ *              groups of 32;
  *              {"kind": "convert", "from": DTYPE}: floats of another type.
  *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
  *   code       per variant, optional: the kernels' code in the form that the device's loader takes.

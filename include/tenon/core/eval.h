@@ -121,8 +121,8 @@ tn_random_args_within(tn_ctx *ctx, const tn_node *func, uint64_t seed, const tn_
  * that the wished extents do not meet, or NULL. */
 TNB_EXPORT const tn_node *
 tn_find_extents(tn_ctx *ctx, const tn_node *func, const tn_node *wish, const tn_expr **unmet);
-/* DESIGN section 10's equality of two values; `why` tells the first difference and the largest
- * errors. */
+/* Whether two values are equal as --verify and `tenon diff --exec` compare them: types and extents, then numbers
+ * within atol + rtol * |b|, NaN equal to NaN; tuples item by item. `why` gets the first difference and the largest errors. */
 TNB_EXPORT bool
 tn_values_close(tn_ctx *ctx, const tn_expr *a, const tn_expr *b, double rtol, double atol,
                 tnb_buf *why);

@@ -17,7 +17,7 @@ typedef struct tnk_param {
     tnb_dtype dtype; /* scalars: theirs; memory: of an element */
     const tn_node
         *buffer; /* memory: the flattened Buffer; tensor maps: the Buffer that they describe */
-    uint32_t argument;    /* memory and tensor maps: the how manieth buffer of the PrimFunc it is */
+    uint32_t argument;    /* memory and tensor maps: which buffer of the PrimFunc it is, from 0 */
     bool written;         /* memory: the kernel writes it */
     const tn_expr *var;   /* scalars and tensor maps: the Var of the lowered function */
     const tn_expr *value; /* scalars: what the host gives */
@@ -163,7 +163,7 @@ TNB_EXPORT uint32_t
 tnk_kernel_checks(tn_ctx *ctx, const tnk_kernel *k, const char *const **texts);
 
 /* From a scheduled PrimFunc to a kernel, by the target's `lower` list. NULL after recording an
- * error. Implemented by kit/lower. */
+ * error. */
 TNB_EXPORT tnk_kernel *
 tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kind, const char *name,
                  const tn_node *prim_func);

@@ -26,7 +26,7 @@ typedef struct tnk_cost {
     const tn_expr *floats, *whole; /* operations on floats, and on integers with those of indices */
     int64_t
         warp; /* threads whose accesses go together: the target's thread_warp_size, 32 if that is 1 */
-    /* Of the accesses to shared memory the largest number of turns that a warp needs beyond those for its bytes, with TNK_BANKS banks;
+    /* Of the accesses to shared memory the largest number of steps that a warp needs beyond those for its bytes, with TNK_BANKS banks;
      * how many accesses of the program need more than one; the buffer of the worst. */
     int64_t bank_turns;
     uint32_t bank_conflicts;

@@ -65,8 +65,10 @@ typedef struct tnk_dialect {
      * dialect's name. A copy of a backend keeps its original's. */
     const char *language;
     tnk_calling calling;
-    const char *kernel;     /* before a kernel's name: "__kernel void" */
-    const char *global_ptr; /* address-space qualifiers with a blank behind; NULL: none */
+    const char *kernel; /* before a kernel's name: "__kernel void" */
+    /* address-space qualifiers with a blank behind: in front of the type in declarations and, unless `one_space` is set, in casts
+     * of pointers: `(shared float *)A`. global_ptr: of parameters. NULL: none */
+    const char *global_ptr;
     const char *shared;
     const char *local;
     const char *restrict_;
@@ -134,7 +136,7 @@ typedef struct tnk_dialect {
      * `thread` or `threads` gives. A hook for loops looks at for_kind first, and leaves those to the usual form. */
     bool (*stmt)(tnk_emitter *e, const tn_stmt *s);
     bool (*expr)(tnk_emitter *e, const tn_expr *x);
-    /* A loop T.parallel, not within another, whose turns a team of threads may share; false: it is written as one for a single
+    /* A loop T.parallel, not within another, whose iterations a team of threads may share; false: it is written as one for a single
      * thread. In either case `in_parallel` of the emitter is set meanwhile. NULL: all loops are for a single thread. */
     bool (*parallel)(tnk_emitter *e, const tn_for_loop *f);
     /* The name of a helper (pointer, int64 place, uint8 value) that stores an element of `bits`, which shares its byte with others,

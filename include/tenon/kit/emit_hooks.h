@@ -64,7 +64,7 @@ struct tnk_emitter {
     tnb_buf *out;     /* where text goes; a hook may point it elsewhere for a while */
     int indent;       /* of lines, in steps of 4 blanks */
     void *state;      /* the hooks' own; NULL before each kernel */
-    bool in_parallel; /* in a loop whose turns may run at the same time */
+    bool in_parallel; /* in a loop whose iterations may run at the same time */
     bool failed;
     const char *barrier; /* statement of this kernel; NULL: it needs none */
     tnb_buf before;      /* functions that stand in front of the kernel; hooks may add some */
@@ -72,7 +72,7 @@ struct tnk_emitter {
     const char *const
         *checks; /* texts of the kernel's indices that came as data (tnk_kernel_checks) */
     uint32_t n_checks, asserts;
-    /* ---- of kit/emit alone ---- */
+    /* ---- of the emission alone ---- */
     tnb_ptrmap names;  /* Var -> name */
     tnb_ptrmap memory; /* data Var -> tnk_memory */
     tnb_ptrmap data;   /* variables that hold loaded elements, and what is known of expressions */

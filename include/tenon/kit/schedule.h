@@ -116,7 +116,7 @@ tnk_split(tnk_sch *s, tnk_item *loop, int64_t factor, tnk_item *out[2]);
  * extents may be symbolic; without a -1 the product has to be proved as large as the extent. */
 TNB_EXPORT bool
 tnk_split_n(tnk_sch *s, tnk_item *loop, const int64_t *factors, uint32_t n, tnk_item **out);
-/* As tnk_split for an extent that the factor does not divide, but the last turn is moved back so
+/* As tnk_split for an extent that the factor does not divide, but the last iteration is moved back so
  * that it ends with the extent: some elements are computed twice, none needs a test. Only for
  * blocks for which that makes no difference; factor <= extent. */
 TNB_EXPORT bool
@@ -145,7 +145,7 @@ tnk_bind(tnk_sch *s, tnk_item *loop, const char *tag);
 /* value NULL removes. */
 TNB_EXPORT bool
 tnk_annotate(tnk_sch *s, tnk_item *loop, const char *key, const tn_node *value);
-/* A loop of one turn around a block that has none. */
+/* A loop of one iteration around a block that has none. */
 TNB_EXPORT tnk_item *
 tnk_add_unit_loop(tnk_sch *s, tnk_item *block);
 
@@ -170,7 +170,7 @@ tnk_cache_read(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *s
 TNB_EXPORT bool
 tnk_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);
 /* Moves a consumer into a loop that holds all that it reads of the loop's nest; it then takes what
- * one turn produces. The producers are complete in a turn. */
+ * one iteration produces. The producers are complete in an iteration. */
 TNB_EXPORT bool
 tnk_reverse_compute_at(tnk_sch *s, tnk_item *block, tnk_item *loop);
 /* Puts what the block makes of its one producer's result into the producer, and removes the block:
@@ -183,9 +183,9 @@ tnk_can_reverse_inline(tnk_sch *s, tnk_item *block);
 /* Takes the init of a reduction out into a block of its own before `loop`. Gives the new block. */
 TNB_EXPORT tnk_item *
 tnk_decompose_reduction(tnk_sch *s, tnk_item *block, tnk_item *loop);
-/* The turns of a reducing loop reduce for themselves, into a buffer with the loop as one more
+/* The iterations of a reducing loop reduce for themselves, into a buffer with the loop as one more
  * dimension at factor_axis (negative: from the end). Gives that new block, which stays in the loops;
- * `block` of the loop from then on joins the turns' results, in a nest of its own that follows:
+ * `block` of the loop from then on joins the iterations' results, in a nest of its own that follows:
  * spatial loops and `loop` again, under the same names. A predicate that concerns reducing loops
  * becomes a neutral element. */
 TNB_EXPORT tnk_item *

@@ -7,7 +7,7 @@
  * Operands come before what uses them, and what is visited within a loop or a branch is not used behind it: names may be those of a
  * form with one assignment each. What is lazy (if_then_else, and conditions that must not read further) comes as a branch with a
  * result. The C family has no use for it: there an operand is written within the text of what uses it, in a form that the use asks
- * for (a vector of bools as wide as what it selects, a float16 as it lies in memory), which is known from above only (kit/emit).
+ * for (a vector of bools as wide as what it selects, a float16 as it lies in memory), which is known from above only.
  */
 #ifndef TENON_KIT_VISIT_H
 #define TENON_KIT_VISIT_H
@@ -75,7 +75,7 @@ typedef struct tnk_visits {
     void (*if_begin)(tnk_visitor *v, const tn_stmt *s, tnk_id cond);
     void (*if_else)(tnk_visitor *v, const tn_stmt *s); /* not called where there is none */
     void (*if_end)(tnk_visitor *v, const tn_stmt *s);
-    /* Gives the loop's variable. `end`: behind the last turn. */
+    /* Gives the loop's variable. `end`: behind the last iteration. */
     tnk_id (*loop_begin)(tnk_visitor *v, const tn_for_loop *f, tnk_id from, tnk_id end);
     void (*loop_end)(tnk_visitor *v, const tn_for_loop *f);
     /* begin, what the condition needs, test(cond), the body, end */

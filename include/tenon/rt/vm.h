@@ -137,7 +137,7 @@ tnr_vm_stream(tnr_vm *vm, const tnr_device *dev);
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_vm_use(tnr_vm *vm, const tnr_tensor *t, tnb_err *err);
 /* Asks for the end of a call, from any thread or a signal handler: the call under way ends with
- * TNB_CANCELLED before its next kernel, call or turn of a loop. A request that comes when none is under
+ * TNB_CANCELLED before its next kernel, call or iteration of a loop. A request that comes when none is under
  * way, or too late for the one that is, is kept and ends the next one before it begins, so that a request
  * is not lost to a call that is about to start. The call that it ends uses it up. */
 TNB_EXPORT void
