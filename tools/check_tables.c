@@ -373,6 +373,7 @@ static void
 try_importer(tnt_session *s, tnt_finder *f, const tnk_importer *i)
 {
     (void)s;
+    tnt_no_empty_text(f, "quantizations", i->quantizations);
     if (!i->extensions || !i->extensions[0])
         tnt_found(f, "extensions", "by them users see which importer a file is for", "has none");
     for (uint32_t k = 0; i->extensions && i->extensions[k]; k++)

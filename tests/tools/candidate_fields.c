@@ -288,6 +288,7 @@ static const struct bad bads[] = {
     BAD("importer.extensions", importer.extensions, no_dot),
     BAD("importer.recognize", importer.recognize, NULL),
     BAD("importer.import", importer.import, NULL),
+    BAD("importer.quantizations", importer.quantizations, empty),
     BASE("evaluator", evaluator),
     BAD("evaluator.run", evaluator.run, NULL),
     BAD("evaluator.prepare", evaluator.prepare, prepare),
