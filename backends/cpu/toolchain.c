@@ -69,12 +69,12 @@ spawn(const char *const *argv, posix_spawn_file_actions_t *fa)
     posix_spawnattr_setpgroup(&attr, 0);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
                                         POSIX_SPAWN_SETPGROUP);
+    tnb_child_begin();
     if (posix_spawn(&pid, argv[0], fa, &attr, args.out, env) != 0)
         pid = 0;
+    tnb_child_started(pid);
     posix_spawnattr_destroy(&attr);
     free(env);
-    if (pid)
-        tnb_child_add(pid);
     return pid;
 }
 

@@ -8,8 +8,11 @@
  */
 #include "config.h"
 
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -69,16 +72,29 @@ tnb_child_environment(void)
 /* ---- groups of processes under way ---- */
 
 enum { GROUPS = 256 };
-static _Atomic long groups[GROUPS]; /* 0: free */
+static _Atomic long groups[GROUPS];   /* 0: free */
+static atomic_int starting;           /* threads between begin and started */
+static _Thread_local sigset_t before; /* the signals that they blocked themselves */
 
 void
-tnb_child_add(long group)
+tnb_child_begin(void)
 {
-    for (int i = 0; i < GROUPS; i++) {
+    sigset_t all;
+    sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    atomic_fetch_add(&starting, 1);
+}
+
+void
+tnb_child_started(long group)
+{
+    bool added = group <= 0;
+    for (int i = 0; i < GROUPS && !added; i++) {
         long was = 0;
-        if (atomic_compare_exchange_strong(&groups[i], &was, group))
-            return;
+        added = atomic_compare_exchange_strong(&groups[i], &was, group);
     }
+    atomic_fetch_sub(&starting, 1);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void
@@ -94,6 +110,9 @@ tnb_child_forget(long group)
 void
 tnb_child_kill_all(void)
 {
+    enum { MOST_MS = 200 };
+    for (int i = 0; i < MOST_MS && atomic_load(&starting) > 0; i++)
+        (void)poll(NULL, 0, 1); /* may be called in handlers */
     for (int i = 0; i < GROUPS; i++) {
         long group = atomic_load(&groups[i]);
         if (group > 1)

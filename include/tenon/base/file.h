@@ -132,9 +132,13 @@ tnb_find_program(tnb_arena *a, const char *name);
 TNB_EXPORT char **
 tnb_child_environment(void);
 /* A group of processes that is to end with this program, should that be interrupted, until it is
- * forgotten; and, for handlers of signals, their end. What does not fit the table of 256 is left. */
+ * forgotten; and, for handlers of signals, their end. What does not fit the table of 256 is left. A thread calls tnb_child_begin,
+ * starts the processes, and calls tnb_child_started, with 0 where that failed: in between no signal is handled in it, and
+ * tnb_child_kill_all of another thread waits. */
 TNB_EXPORT void
-tnb_child_add(long group);
+tnb_child_begin(void);
+TNB_EXPORT void
+tnb_child_started(long group);
 TNB_EXPORT void
 tnb_child_forget(long group);
 TNB_EXPORT void
