@@ -528,7 +528,8 @@ tnr_driver_at(tnr_runtime *rt, uint32_t i)
     if (!rt)
         return NULL;
     pthread_mutex_lock(&rt->lock);
-    const tnr_driver *d = i < rt->n_drivers ? rt->drivers[i] : NULL;
+    /* in the order in which they came */
+    const tnr_driver *d = i < rt->n_drivers ? rt->drivers[rt->n_drivers - 1 - i] : NULL;
     pthread_mutex_unlock(&rt->lock);
     return d;
 }

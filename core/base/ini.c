@@ -229,8 +229,6 @@ append_line(front *f, const char *value, const char *line)
     if (f->long_n + n + 2 > f->long_room) {
         f->long_room = 2 * (f->long_n + n + 2);
         char *more = tnb_alloc(f->arena, f->long_room);
-        if (tnb_arena_failed(f->arena))
-            return value;
         memcpy(more, value, f->long_n);
         f->long_value = more;
     }

@@ -34,6 +34,9 @@ RUNTIME = {
     "packed": ("tnr_packed", "tenon/rt/packed.h", {"call": 0}, "packed:Entries"),
     "loaders": ("tnr_loader", "tenon/rt/loader.h", {"open": 0, "call": 0, "close": 0}, "loader:Entries"),
 }
+# members of the smallest entries that are no function or text alone
+VALUES = {"tn_target_kind": ".kinds = words", "tnk_importer": ".extensions = files", "tnk_dialect": '.prologue = "typedef long long int64_t;\\n"',
+          "tnr_driver": ".type = 1, .alignment = 64"}
 FREE = {"self", "formats"}  # whatever the plugin wants; code in no format is a device without modules
 
 
@@ -68,7 +71,7 @@ SOURCE = """
 #include <stdlib.h>
 #include <string.h>
 static long nothing(void) { return 0; }
-static const char *const formats[] = {"none", NULL};
+static const char *const formats[] = {"none", NULL}, *const words[] = {"Entries", NULL}, *const files[] = {".entries", NULL};
 static const char intrinsic[] = "@I.ir_module\\nclass Intrin:\\n"
 #define PART(name)                                                                                 \\
     "    @T.prim_func\\n    def " name "(a: T.handle, b: T.handle):\\n"                              \\
@@ -86,7 +89,7 @@ set(void)
 {
     const char *without = getenv("ENTRIES_WITHOUT"), *with = getenv("ENTRIES_WITH");
     void *const code = (void *)nothing;
-    (void)code, (void)formats, (void)with, (void)intrinsic;
+    (void)code, (void)formats, (void)with, (void)intrinsic, (void)words, (void)files;
 #define MEMBER(x, T, m, v) \\
     if (!without || strcmp(without, #T "." #m) != 0) { \\
         const void *p = v; \\
@@ -106,7 +109,7 @@ ABI = re.search(r"ABI (\d+\.\d+)", tenon("--version").stdout).group(1)
 def build(folder, kind, tables, inner, macro):
     entries, sets, table = "", "", ""
     for name, (type_, header, needed, promise) in tables.items():
-        entries += f'static {type_} one_{name} = {{.base.size = sizeof({type_}), .base.name = "{promise.split(":")[1].split("@")[0]}"}};\n'
+        entries += f'static {type_} one_{name} = {{.base.size = sizeof({type_}), .base.name = "{promise.split(":")[1].split("@")[0]}", {VALUES.get(type_, "")}}};\n'
         entries += f"static const {type_} *const all_{name}[] = {{&one_{name}}};\n"
         table += f", .{name} = all_{name}, .n_{name} = 1"
         sets += "".join(f"    MEMBER(one_{name}, {type_}, {m}, {v or 'code'})\n" for m, v in needed.items())
