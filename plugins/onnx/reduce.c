@@ -7,10 +7,26 @@
 typedef enum before { PLAIN, ABS, SQUARE, EXP } before;
 typedef enum after { NOTHING, ROOT, LOG } after;
 
+/* What integers give that is no integer (means, roots, logarithms) is computed in float64 and cut off, as numpy does for ONNX's
+ * reference. */
+static const tn_expr *
+as_float(onnx_node *n, const tn_expr *x)
+{
+    return tnb_dtype_is_float(onnx_in_dtype(n, 0)) ? x : onnx_astype(n, x, TNB_F64);
+}
+
+static const tn_expr *
+as_input(onnx_node *n, const tn_expr *x)
+{
+    tnb_dtype d = onnx_in_dtype(n, 0);
+    return tnb_dtype_is_float(d) ? x : onnx_astype(n, x, d);
+}
+
 static bool
 reduce(onnx_node *n, const char *op, before first, after last)
 {
-    const tn_expr *x = onnx_in(n, 0);
+    bool fraction = last != NOTHING || first == EXP || strcmp(op, "mean") == 0;
+    const tn_expr *x = fraction ? as_float(n, onnx_in(n, 0)) : onnx_in(n, 0);
     int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
     bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
          noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
@@ -26,7 +42,8 @@ reduce(onnx_node *n, const char *op, before first, after last)
             axes[count] = count;
     if (count > 0)
         x = onnx_reduce(n, op, x, axes, (uint32_t)count, keep);
-    return onnx_ret(n, last == NOTHING ? x : onnx_un(n, last == ROOT ? "sqrt" : "log", x));
+    x = last == NOTHING ? x : onnx_un(n, last == ROOT ? "sqrt" : "log", x);
+    return onnx_ret(n, fraction ? as_input(n, x) : x);
 }
 
 #define REDUCE(fn, op, first, last)        \
@@ -67,7 +84,7 @@ import_min(onnx_node *n)
 static bool
 import_log_sum_exp(onnx_node *n)
 {
-    const tn_expr *x = onnx_in(n, 0);
+    const tn_expr *x = as_float(n, onnx_in(n, 0));
     int64_t axes[ONNX_MAX_DIMS], rank = onnx_rank(n, x);
     bool keep = onnx_attr_int(n, "keepdims", 1) != 0,
          noop = onnx_attr_int(n, "noop_with_empty_axes", 0) != 0;
@@ -75,7 +92,7 @@ import_log_sum_exp(onnx_node *n)
     if (rank < 0 || n->failed || (count > 0 && !onnx_axes(n, rank, axes, count)))
         return false;
     if (count <= 0 && noop)
-        return onnx_ret(n, x);
+        return onnx_ret(n, onnx_in(n, 0));
     if (count <= 0)
         for (count = 0; count < rank; count++)
             axes[count] = count;
@@ -89,7 +106,7 @@ import_log_sum_exp(onnx_node *n)
     const tn_expr *s = onnx_reduce(n, "sum", onnx_un(n, "exp", onnx_bin(n, "subtract", x, m)), axes,
                                    (uint32_t)count, true);
     s = onnx_bin(n, "add", onnx_un(n, "log", s), m);
-    return onnx_ret(n, keep ? s : onnx_squeeze(n, s, axes, (uint32_t)count));
+    return onnx_ret(n, as_input(n, keep ? s : onnx_squeeze(n, s, axes, (uint32_t)count)));
 }
 
 /* x with an axis that has entries, for certain or checked at run time: of none of them there is a position. Where the result
