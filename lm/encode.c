@@ -174,6 +174,18 @@ normalized(encoder *e, tnl_text s, bool first, tnb_err *err)
     return cut_added(e, &e->t->added_normalized, e->t->has_added_normalized, s, first, words, err);
 }
 
+size_t
+tnl_valid_bytes(const char *text, size_t n)
+{
+    size_t i = 0;
+    for (tnl_char c; i < n; i += c.n) {
+        c = tnl_char_at(text + i, n - i);
+        if (!c.n)
+            break;
+    }
+    return i;
+}
+
 /* A copy in which bytes that are no UTF-8 are U+FFFD; without a copy where there are none. */
 static tnb_status
 valid(tnl_text *s, bool single, tnb_buf *out, tnb_err *err)

@@ -80,22 +80,36 @@ print_json(tnt_session *s, const tnt_language *l, const output *o, const tnl_gen
     return tnt_print_json(d);
 }
 
-/* The prompt's text, to be freed; NULL after a message. */
+/* The prompt's text, to be freed; NULL after a message. The end of a file's last line is not part of it. */
 static char *
 read_prompt(const tnt_args *a, size_t *n)
 {
     const char *file = tnt_value(a, "prompt-file", NULL), *text = tnt_value(a, "prompt", NULL);
     tnb_err err = {0};
     char *s = NULL;
-    if (file && tnb_read_file(file, MOST_PROMPT, &s, n, &err) != TNB_OK)
+    if (file && tnb_read_file(file, MOST_PROMPT, &s, n, &err) != TNB_OK) {
         tnt_complain(&err);
-    if (file)
-        return s;
-    *n = strlen(text);
-    s = strdup(text);
-    if (!s)
+        return NULL;
+    }
+    if (file && *n && s[*n - 1] == '\n')
+        *n -= *n > 1 && s[*n - 2] == '\r' ? 2 : 1;
+    if (!file) {
+        *n = strlen(text);
+        s = strdup(text);
+    }
+    if (!s) {
         fputs("tenon: out of memory\n", stderr);
-    return s;
+        return NULL;
+    }
+    size_t good = tnl_valid_bytes(s, *n);
+    if (good == *n)
+        return s;
+    fprintf(stderr,
+            "tenon: %s: byte %zu (0x%02x) is no UTF-8\n  hint: a text in another encoding is "
+            "converted by iconv -f ENCODING -t UTF-8\n",
+            file ? file : "--prompt", good, (unsigned)(unsigned char)s[good]);
+    free(s);
+    return NULL;
 }
 
 static int

@@ -88,6 +88,13 @@ with open(moved, "r+b") as f:
 refused("a checkpoint with other weights", generate(path("moved.tno"), "--prompt", "a"), "not the checkpoint that the model was compiled from: its data differ")
 
 refused("a prompt beyond the cache", generate(tno, "--prompt-file", prompt, "--context", "16"), "more than the cache has room for: 16")
+for end in "", "\n", "\r\n":
+    r = generate(tno, "--prompt-file", write("lines.txt", "Once upon a time" + end), "--max-tokens", "5")
+    check(r.returncode == 0 and r.stdout == generate(tno, "--prompt", "Once upon a time", "--max-tokens", "5").stdout,
+          f"a prompt file that ends with {end!r}", r)
+with open(path("latin.txt"), "wb") as f:
+    f.write("Caf\u00e9".encode("latin-1"))
+refused("a prompt in another encoding", generate(tno, "--prompt-file", path("latin.txt")), "latin.txt: byte 3 (0xe9) is no UTF-8", "iconv")
 refused("no prompt", generate(tno), "a prompt is needed", status=(2,))
 refused("two prompts", generate(tno, "--prompt", "a", "--prompt-file", "-"), "cannot both be given", status=(2,))
 refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "--top-p", status=(2,))

@@ -82,6 +82,10 @@ TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnl_encode(const tnl_tokenizer *t, const char *text, size_t n, uint32_t flags, int32_t **ids,
            size_t *n_ids, tnb_err *err);
 
+/* How many of n bytes there are in front of the first that is no UTF-8; n: all are text. tnl_encode takes others as U+FFFD. */
+TNB_EXPORT size_t
+tnl_valid_bytes(const char *text, size_t n);
+
 /* ---- decoding ---- */
 enum {
     TNL_SKIP_SPECIAL = 4 /* special tokens give no text */
