@@ -9,6 +9,7 @@
 
 enum { ENDS = 1 };
 
+/* The driver has the names and texts of its codes. */
 static const struct meaning {
     CUresult code;
     tnb_status status;

@@ -38,6 +38,11 @@ check_shape(const struct cuda_device *d, const struct cuda_function *f, const tn
     const struct cuda_info *i = &d->info;
     const char *name = f->entry.name;
     uint64_t threads = 1, most = (uint64_t)f->threads;
+    if (l->flags & TNR_LAUNCH_COOPERATIVE && !i->cooperative)
+        return tnb_fail(err, TNB_UNSUPPORTED,
+                        "kernel '%s': all its blocks run at the same time, which device '%s' does "
+                        "not offer",
+                        name, i->name);
     for (int k = 0; k < 3; k++) {
         if (l->grid[k] > (uint64_t)i->grid[k])
             return tnb_fail(err, TNB_UNSUPPORTED,

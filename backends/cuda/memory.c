@@ -19,7 +19,9 @@ static tnb_status
 no_room(struct cuda_device *d, CUresult r, const char *call, uint64_t bytes, tnb_err *err)
 {
     size_t left = 0, total = d->info.memory;
-    (void)d->api->MemGetInfo(&left, &total);
+    if (r != CUDA_ERROR_OUT_OF_MEMORY || d->api->MemGetInfo(&left, &total) != CUDA_SUCCESS)
+        return cuda_fail(d, d->api, r, call, err, "taking %" PRIu64 " bytes of device '%s'", bytes,
+                         d->info.name);
     return cuda_fail(d, d->api, r, call, err,
                      "%" PRIu64 " bytes, with %zu of %zu bytes of device '%s' free", bytes, left,
                      total, d->info.name);
