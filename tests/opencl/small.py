@@ -33,6 +33,7 @@ CHOSEN = """
     test_resize_tf_crop_and_resize
 """.split()
 OWN = ["*float16*", "attention", "attention_past_causal", "scatter_elements*", "*quantize_blocks", "rms*", "reduce_*", "isinf*"]
+DOUBLE = ["reduce_*_of_integers"]  # computed in float64, as ONNX's reference does: a device without doubles refuses them
 failed = []
 
 
@@ -43,6 +44,10 @@ def fail(what):
 
 def tenon(*args):
     return subprocess.run([TENON, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def matches(name, patterns):
+    return any(fnmatch.fnmatch(name, p) for p in patterns)
 
 
 def shard(names):
@@ -242,7 +247,7 @@ def main():
             os.mkdir(own)
             subprocess.run([writer, os.path.join(os.environ["top_srcdir"], "tests/onnx/cases.txt"), own], check=True)
             names = sorted(os.listdir(own))
-            names = shard(names) if LONG else [x for x in names if any(fnmatch.fnmatch(x, p) for p in OWN)]
+            names = shard(names) if LONG else [x for x in names if matches(x, OWN) and not matches(x, DOUBLE)]
             run_cases([os.path.join(own, x) for x in names])
             compiles_without_extensions([os.path.join(own, x) for x in names], work)
     sys.exit(1 if failed else 0)
