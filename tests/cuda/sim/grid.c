@@ -147,10 +147,7 @@ start_block(sim_block *b, const sim_kernel *k, const uint32_t id[3])
         w->is_tainted = false;
         w->era = 0;
         memset(w->knows_warps, 0, sizeof w->knows_warps);
-        w->knows_warps[n] = 1; /* of others nothing */
         memset(w->knows_lanes, 0, sizeof w->knows_lanes);
-        for (uint32_t l = 0; l < SIM_LANES; l++)
-            w->knows_lanes[l][l] = 1;
         memset(w->copies.groups, 0, sizeof w->copies.groups);
         sim_add_group(w, ~w->exited, 0);
         for (uint32_t s = 0; s < SIM_CLOCK; s++)
@@ -313,6 +310,7 @@ sim_launch(sim_machine *m, sim_kernel *k, const sim_launch_size *size, const voi
     m->params = params;
     m->err = err ? err : &mine;
     m->last_effect = m->executed;
+    m->time = 1;
     if (!m->options.idle)
         m->options.idle = default_idle;
     r->total = (uint64_t)size->grid[0] * size->grid[1] * size->grid[2];

@@ -265,7 +265,7 @@ struct sim_warp {
     uint8_t phase;     /* 1: bring, 2: take, 3: both */
     sim_taint *taints; /* of each slot of registers */
     bool is_tainted;   /* one of them is marked */
-    /* what happened before (race.c) */
+    /* what happened before (race.c): all until then; what each lane knows of others, and the warp of other warps */
     uint32_t era;
     uint32_t knows_lanes[SIM_LANES][SIM_LANES];
     uint32_t knows_warps[SIM_LANES];
@@ -315,6 +315,7 @@ struct sim_machine {
     const uint8_t *params;
     uint64_t executed, last_effect;
     uint32_t first_block, n_blocks; /* of this launch; of all */
+    uint32_t time;                  /* of what orders accesses (race.c) */
     sim_fault_kind fault;
     tnb_err *err;
     jmp_buf failed;
@@ -340,6 +341,10 @@ sim_taint_set(sim_warp *w, uint32_t ref, uint32_t mask, uint32_t value, const si
 void
 sim_race(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, sim_cell *cells,
          size_t at, uint32_t bytes, bool reads, bool writes, bool changes);
+/* The loads of a warp, of which cells begin at the address `start`. */
+void
+sim_race_loads(sim_warp *w, const sim_insn *i, uint32_t mask, const uint64_t *address,
+               uint64_t start, sim_cell *cells, uint32_t bytes);
 sim_cell *
 sim_new_cells(size_t bytes);
 /* Numbers of blocks begin anew. */

@@ -177,6 +177,91 @@ mark(sim_warp *w, const sim_insn *i, uint32_t mask)
     }
 }
 
+static inline bool
+is_known_aligned(const uint8_t *known, size_t at, uint32_t bytes)
+{
+    uint32_t bits = known[at / 8];
+    if (bytes < 8)
+        return (~(bits >> at % 8) & ((1u << bytes) - 1)) == 0;
+    for (uint32_t k = 1; k < bytes / 8; k++)
+        bits &= known[at / 8 + k];
+    return bits == 255;
+}
+
+/* The addresses of a warp; of lanes that are not in the mask one of the others. */
+static void
+addresses(const sim_warp *w, const sim_insn *i, uint32_t mask, uint64_t *out)
+{
+    const void *base = i->address == SIM_NONE ? NULL : sim_at(w, i->ref[i->address]);
+    for (uint32_t l = 0; !base && l < SIM_LANES; l++)
+        out[l] = (uint64_t)i->offset;
+    if (base && i->width[i->address] == 4)
+        for (uint32_t l = 0; l < SIM_LANES; l++)
+            out[l] = ((const uint32_t *)base)[l] + (uint32_t)i->offset;
+    else if (base)
+        for (uint32_t l = 0; l < SIM_LANES; l++)
+            out[l] = ((const uint64_t *)base)[l] + (uint64_t)i->offset;
+    for (uint32_t l = 0; mask != SIM_ALL && l < SIM_LANES; l++)
+        out[l] = mask >> l & 1 ? out[l] : out[__builtin_ctz(mask)];
+}
+
+/* What a warp loads: anywhere, the same in all lanes, one element after the other. */
+typedef enum shape { UNUSUAL, APART, SAME, ROW } shape;
+
+/* A warp's loads of one array, all in bounds, aligned and initialized. UNUSUAL: lanes are to be looked at one by one. */
+static shape
+load_at_once(sim_warp *w, const sim_insn *i, uint32_t mask, uint32_t bytes, const uint8_t **memory)
+{
+    sim_block *b = w->block;
+    sim_memory *m = w->last;
+    uint64_t address[SIM_LANES], at[SIM_LANES], start, size, all = 0, most = 0, differ = 0, row = 0;
+    const uint8_t *host, *known;
+    sim_cell *cells;
+    addresses(w, i, mask, address);
+    if (i->space == PTX_SHARED) {
+        start = SIM_SHARED_BASE;
+        for (uint32_t l = 0; l < SIM_LANES; l++)
+            address[l] += start;
+        size = b->shared_bytes;
+        host = b->shared;
+        known = b->shared_known;
+        cells = b->cells;
+    } else if ((i->space == PTX_GLOBAL || i->space == SIM_GENERIC) && m && m->host && !m->is_host) {
+        start = m->start;
+        size = m->bytes;
+        host = m->host;
+        known = m->known;
+        cells = m->cells;
+    } else {
+        return UNUSUAL;
+    }
+    for (uint32_t l = 0; l < SIM_LANES; l++) {
+        at[l] = address[l] - start;
+        all |= at[l];
+        differ |= at[l] ^ at[0];
+        row |= at[l] ^ (at[0] + l * bytes);
+        most = at[l] > most ? at[l] : most;
+    }
+    if (size < bytes || most > size - bytes || all & (bytes - 1) ||
+        (w->machine->options.races && !cells))
+        return UNUSUAL;
+    uint32_t looked = !differ ? 1 : SIM_LANES;
+    if (!row && at[0] % 8 == 0) { /* 32 elements: whole bytes of the map */
+        uint32_t bits = 255;
+        for (uint32_t k = 0; k < SIM_LANES / 8 * bytes; k++)
+            bits &= known[at[0] / 8 + k];
+        looked = bits == 255 ? 0 : SIM_LANES;
+    }
+    for (uint32_t l = 0; l < looked; l++)
+        if (!is_known_aligned(known, at[l], bytes))
+            return UNUSUAL;
+    for (uint32_t l = 0; l < SIM_LANES; l++)
+        memory[l] = host + at[l];
+    if (cells)
+        sim_race_loads(w, i, mask, address, start, cells, bytes);
+    return !differ ? SAME : !row ? ROW : APART;
+}
+
 void
 sim_op_load(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
@@ -184,15 +269,30 @@ sim_op_load(sim_warp *w, const sim_insn *i, uint32_t mask)
     uint32_t bytes = (uint32_t)i->bytes * i->n_vector;
     bool is_signed = i->type >= SIM_S8 && i->type <= SIM_S64;
     w->unknown = 0;
-    for (uint32_t left = mask; left; left &= left - 1) {
-        uint32_t l = (uint32_t)__builtin_ctz(left);
-        memory[l] =
-            sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, true, false);
-    }
+    shape together = load_at_once(w, i, mask, bytes, memory);
+    if (together == UNUSUAL)
+        for (uint32_t left = mask; left; left &= left - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(left);
+            memory[l] =
+                sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, true, false);
+        }
     if (w->unknown | w->is_tainted)
         mark(w, i, mask);
     /* after all have read their addresses: a result may be one */
     if (mask == SIM_ALL && i->width[0] == i->bytes) {
+        if (together == ROW && i->n_vector == 1) {
+            memcpy(sim_at(w, i->ref[0]), memory[0], (size_t)SIM_LANES * bytes);
+            return;
+        }
+        if (together == SAME && i->bytes == 4) {
+            for (uint32_t k = 0; k < i->n_vector; k++) {
+                uint32_t v, *d = sim_at(w, i->ref[k]);
+                memcpy(&v, memory[0] + k * sizeof v, sizeof v);
+                for (uint32_t l = 0; l < SIM_LANES; l++)
+                    d[l] = v;
+            }
+            return;
+        }
         if (i->bytes == 4) {
             COPY(uint32_t)
             return;
@@ -201,6 +301,14 @@ sim_op_load(sim_warp *w, const sim_insn *i, uint32_t mask)
             COPY(uint64_t)
             return;
         }
+    } else if (i->width[0] == sizeof(uint32_t) && i->bytes == sizeof(uint32_t)) {
+        for (uint32_t left = mask; left; left &= left - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(left);
+            for (uint32_t k = 0; k < i->n_vector; k++)
+                memcpy((uint32_t *)sim_at(w, i->ref[k]) + l, memory[l] + k * sizeof(uint32_t),
+                       sizeof(uint32_t));
+        }
+        return;
     }
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);

@@ -2,14 +2,15 @@
 /* Races: two accesses to the same bytes by different threads, one of them a store, at least one of them not strong (volatile, atomic,
  * .relaxed and so on), neither of which happens before the other. What orders them:
  *
- *   a barrier of the whole block      an era of the block: all that was before is ordered
- *   bar.warp.sync, aligned matrix     an era of the warp
+ *   a barrier of the whole block      the block's era: all that was before it is ordered
+ *   bar.warp.sync, aligned matrix     the warp's era
  *   instructions, with all lanes
- *   the same with some lanes          a clock of each lane, and what each lane knows of the others of its warp
- *   named barriers of some warps,     a count of each warp, and what each warp knows of the others of its block
+ *   the same with some lanes          until when each lane knows the others of its warp
+ *   named barriers of some warps,     until when each warp knows the others of its block
  *   strong accesses
  *   strong accesses of two blocks     from then on the reading block is ordered behind all others
  *
+ * These are times of one clock, which each of them advances: instructions of different threads never overlap here.
  * Where this is coarser than the language it finds fewer races, never more. Each 4 bytes of memory remember the last store and two loads
  * of different threads. A store of what is there already is none. */
 #include "config.h"
@@ -18,13 +19,15 @@
 
 #include <stdlib.h>
 
+SIM_FAST_CODE
+
 typedef struct access {
     uint32_t block; /* counted over all launches; 0: none */
+    uint32_t time;
+    uint32_t line;
     uint16_t thread;
     uint8_t bytes; /* of the four, a bit each */
     bool is_strong;
-    uint32_t line;
-    uint32_t block_era, warp_era, lane_clock, warp_count;
 } access;
 
 struct sim_cell {
@@ -58,11 +61,11 @@ is_before(const sim_warp *w, uint32_t lane, uint64_t address, const access *a)
         return true; /* of an earlier launch */
     if (a->block != b->number)
         return b->is_behind_all || address >= SIM_SHARED_BASE; /* whose memory this was */
-    if (a->thread == w->index * SIM_LANES + lane || a->block_era < b->era)
+    if (a->thread == w->index * SIM_LANES + lane || a->time < b->era)
         return true;
     if (other != w->index)
-        return w->knows_warps[other] >= a->warp_count;
-    return a->warp_era < w->era || w->knows_lanes[lane][a->thread % SIM_LANES] >= a->lane_clock;
+        return a->time < w->knows_warps[other];
+    return a->time < w->era || a->time < w->knows_lanes[lane][a->thread % SIM_LANES];
 }
 
 /* What comes after a strong store is behind what came before it. */
@@ -78,14 +81,14 @@ acquire(sim_warp *w, uint64_t address, const access *a)
         return;
     }
     if (other == w->index) {
-        w->era++;
+        w->era = ++w->machine->time;
         return;
     }
     for (uint32_t k = 0; k < b->n_warps; k++)
         if (w->knows_warps[k] < b->warps[other].knows_warps[k])
             w->knows_warps[k] = b->warps[other].knows_warps[k];
-    if (w->knows_warps[other] < a->warp_count)
-        w->knows_warps[other] = a->warp_count;
+    if (w->knows_warps[other] <= a->time)
+        w->knows_warps[other] = a->time + 1;
 }
 
 _Noreturn static void
@@ -133,27 +136,66 @@ touch(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, sim_cell 
     }
 }
 
+static access
+access_of(const sim_warp *w, const sim_insn *i, uint32_t lane)
+{
+    return (access){.block = w->block->number,
+                    .time = w->machine->time,
+                    .line = i->ptx->line,
+                    .thread = (uint16_t)(w->index * SIM_LANES + lane),
+                    .is_strong = i->flags & SIM_STRONG};
+}
+
 void
 sim_race(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, sim_cell *cells,
          size_t at, uint32_t bytes, bool reads, bool writes, bool changes)
 {
-    bool strong = i->flags & SIM_STRONG;
-    access now = {.block = w->block->number,
-                  .thread = (uint16_t)(w->index * SIM_LANES + lane),
-                  .is_strong = strong,
-                  .line = i->ptx->line,
-                  .block_era = w->block->era,
-                  .warp_era = w->era,
-                  .lane_clock = w->knows_lanes[lane][lane],
-                  .warp_count = w->knows_warps[w->index]};
+    access now = access_of(w, i, lane);
     for (size_t k = at / PER_CELL; k <= (at + bytes - 1) / PER_CELL; k++) {
         size_t from = k * PER_CELL < at ? at - k * PER_CELL : 0;
         size_t to = at + bytes < (k + 1) * PER_CELL ? at + bytes - k * PER_CELL : PER_CELL;
         now.bytes = (uint8_t)((1u << to) - (1u << from));
         touch(w, i, lane, address, &cells[k], &now, reads, writes, changes);
     }
-    if (strong && writes) /* what this warp does next is not covered */
-        w->knows_warps[w->index]++;
+    if (now.is_strong && writes) /* what this warp does next is not covered */
+        w->machine->time++;
+}
+
+/* The same for loads of all lanes of a mask. Of lanes that load the same, the first and the last one are noted. */
+void
+sim_race_loads(sim_warp *w, const sim_insn *i, uint32_t mask, const uint64_t *address,
+               uint64_t start, sim_cell *cells, uint32_t bytes)
+{
+    const sim_block *b = w->block;
+    uint32_t first = w->machine->first_block, n = (bytes + PER_CELL - 1) / PER_CELL;
+    uint64_t before = UINT64_MAX;
+    access now = access_of(w, i, 0);
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left), next = left & (left - 1);
+        uint64_t at = address[l] - start;
+        sim_cell *c = &cells[at / PER_CELL];
+        bool is_same = address[l] == before && next && address[__builtin_ctz(next)] == before,
+             is_stored = false;
+        before = address[l];
+        for (uint32_t k = 0; k < n; k++)
+            is_stored |= c[k].store.block >= first &&
+                         !(c[k].store.block == b->number && c[k].store.time < b->era);
+        if (is_stored) {
+            sim_race(w, i, l, address[l], cells, at, bytes, true, false, false);
+            continue;
+        }
+        if (is_same)
+            continue;
+        now.thread = (uint16_t)(w->index * SIM_LANES + l);
+        now.bytes = bytes < PER_CELL ? (uint8_t)(((1u << bytes) - 1) << at % PER_CELL)
+                                     : (1u << PER_CELL) - 1;
+        for (uint32_t k = 0; k < n; k++) {
+            const access *a = &c[k].loads[0];
+            bool is_old = a->block < first ||
+                          (a->block == b->number && (a->time < b->era || a->thread == now.thread));
+            c[k].loads[!is_old] = now;
+        }
+    }
 }
 
 /* ---- what orders ---- */
@@ -161,20 +203,19 @@ sim_race(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, sim_ce
 void
 sim_order_lanes(sim_warp *w, uint32_t mask)
 {
-    uint32_t most[SIM_LANES] = {0};
+    uint32_t most[SIM_LANES] = {0}, now = ++w->machine->time;
     if ((mask | w->exited) == SIM_ALL) {
-        w->era++;
+        w->era = now;
         return;
     }
     for (uint32_t left = mask; left; left &= left - 1)
         for (uint32_t k = 0; k < SIM_LANES; k++) {
             uint32_t v = w->knows_lanes[__builtin_ctz(left)][k];
-            most[k] = v > most[k] ? v : most[k];
+            most[k] = mask >> k & 1 ? now : v > most[k] ? v : most[k];
         }
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         memcpy(w->knows_lanes[l], most, sizeof most);
-        w->knows_lanes[l][l]++;
     }
 }
 
@@ -185,8 +226,7 @@ sim_order_arrive(sim_warp *w, sim_barrier *b)
     for (uint32_t k = 0; k < w->block->n_warps; k++)
         if (b->knows[k] < w->knows_warps[k])
             b->knows[k] = w->knows_warps[k];
-    w->knows_warps[w->index]++;
-    w->era++;
+    b->knows[w->index] = w->era = ++w->machine->time;
 }
 
 void

@@ -211,7 +211,7 @@ try_barrier(sim_block *block, uint32_t id)
             merge(w);
     }
     if (b->arrived >= block->n_live)
-        block->era++;
+        block->era = ++block->warps->machine->time;
     *b = (sim_barrier){0};
 }
 
