@@ -122,6 +122,8 @@ answer(conversation *c, tnb_err *err)
         putchar('\n');
     fflush(stdout);
     bool interrupted = tnt_was_interrupted();
+    if (interrupted && !c->answer.n && isatty(0))
+        fputs("\n", stderr); /* behind the terminal's ^C */
     if (st == TNB_OK)
         tnt_print_speed(c->a, &r);
     if (st != TNB_OK && !interrupted)
@@ -131,6 +133,29 @@ answer(conversation *c, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for an answer");
     add_message(c, "assistant", c->answer.s);
     return TNB_OK;
+}
+
+/* The next line, from malloc or `*line` again; 0 or less at the end of the input. At a person's prompt Ctrl-C drops what was typed and
+ * says how to end; a second one ends the program, as everywhere else. */
+static ssize_t
+next_line(conversation *c, bool person, char **line, size_t *room)
+{
+    for (bool told = false;; told = true) {
+        if (!person)
+            return getline(line, room, stdin);
+        fputs("> ", stderr);
+        tnt_catch_interrupt(&c->l);
+        const ssize_t n = getline(line, room, stdin);
+        const int number = tnt_was_interrupted();
+        tnt_catch_interrupt(NULL);
+        if (n > 0 || !number)
+            return n;
+        clearerr(stdin);
+        fputs("\n", stderr);
+        if (told || number != SIGINT)
+            raise(number); /* ends the program */
+        fputs("(Ctrl-C again, Ctrl-D or /quit: end)\n", stderr);
+    }
 }
 
 /* Messages, a line each, to the end of the input. */
@@ -146,9 +171,7 @@ talk(conversation *c)
     if (system)
         add_message(c, "system", system);
     while (!c->failed) {
-        if (person)
-            fputs("> ", stderr);
-        if ((n = getline(&line, &room, stdin)) <= 0)
+        if ((n = next_line(c, person, &line, &room)) <= 0)
             break;
         line[n - (line[n - 1] == '\n')] = 0;
         if (!line[strspn(line, " \t\r")])
@@ -257,7 +280,8 @@ const tnt_command tnt_command_chat = {
         "transformers runs it, makes a text of the conversation; what the model has seen of "
         "it is kept. /clear begins a new "
         "conversation, /quit or the end of the input (Ctrl-D) ends the program, Ctrl-C ends "
-        "an answer. A conversation that is longer "
+        "an answer, or drops the line being typed; twice at the prompt, it ends the program. A "
+        "conversation that is longer "
         "than the context is refused; nothing is cut silently.",
     .options = options,
     .min_operands = 1,

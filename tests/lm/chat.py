@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tenon chat` answers line by line, and what the cache keeps of a conversation changes no answer."""
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+import time
 
 from lmtest import models
 
@@ -54,4 +57,60 @@ p.send_signal(signal.SIGINT)
 p.stdin.close()
 p.stdout.read()
 check(p.wait(60) in (0, -signal.SIGINT), "Ctrl-C ends an answer, the end of the input the program")
+
+
+class Terminal:
+    """A person at a terminal: what is typed, and what the terminal shows."""
+
+    def __init__(self, *args):
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.execv(TENON, [TENON, "chat", tno, "--chat-template", TEMPLATE, *args])
+        self.pid, self.shown = pid, ""
+
+    def until(self, text, seconds=60):
+        """What is shown up to `text`; False when it does not come."""
+        end = time.monotonic() + seconds
+        while text not in self.shown:
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            try:
+                more = os.read(self.fd, 4096) if ready else b""
+            except OSError:  # the other side is closed
+                more = b""
+            if not more:
+                return False
+            self.shown += more.decode(errors="replace")
+        at = self.shown.index(text) + len(text)
+        before, self.shown = self.shown[:at], self.shown[at:]
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        self.until("no such text", 20)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+t = Terminal()
+t.until("> ")
+t.type("half a line\x03")
+check(t.until("Ctrl-C again, Ctrl-D or /quit: end") and t.until("> "), "Ctrl-C at the prompt says how to end", t.shown)
+t.type("Once upon a time\n")
+t.until("time\r\n")
+shown = t.until(" ")
+t.type("\x03")
+check(shown and t.until("\r\n> "), "Ctrl-C during an answer ends the answer: the prompt comes again", t.shown)
+t.type("\x03")
+check(t.until("> "), "one Ctrl-C behind an answer does not end the program", t.shown)
+t.type("/help\n")
+check(t.until("/clear") and t.until("> "), "after it a line is taken", t.shown)
+t.type("\x03")
+t.until("> ")
+t.type("\x03")
+check(t.end() == -signal.SIGINT, "a second Ctrl-C at the prompt ends the program")
+t = Terminal("--max-tokens", "2")
+t.until("> ")
+t.type("\x04")
+check(t.end() == 0, "Ctrl-D at the prompt ends the program")
 done()
