@@ -12,6 +12,7 @@
 #ifdef HAVE_LM
 #include "language.h"
 #endif
+#include "tenon/base/log.h"
 #include "tenon/base/num.h"
 #include "tenon/core/eval.h"
 #include "tenon/core/text.h"
@@ -216,11 +217,13 @@ measure(checked *c, tnt_program *p, const char *name, const tnr_value *args, uin
         tnr_value ret = tnr_null();
         if (profile)
             tnr_vm_set_profile(p->vm, true);
+        tnb_progress *waiting = i == -WARM_RUNS ? tnt_wait_for(a, "first run", p) : NULL;
         double before = tnt_now();
         tnb_status st = tnr_vm_call(p->vm, name, args, n, &ret, &err);
         if (st == TNB_OK) /* a device may still be at it when the call is over */
             st = tnr_device_sync(tnr_vm_device(p->vm), &err);
         double after = tnt_now();
+        tnb_progress_end(waiting);
         if (i == -WARM_RUNS)
             first = after - before;
         last = i + 1 == (runs ? runs : MAX_RUNS) || (!runs && i >= 2 && after - start > budget);

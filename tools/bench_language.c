@@ -4,6 +4,7 @@
 #include "language.h"
 
 #include <stdlib.h>
+#include "tenon/base/log.h"
 
 enum { MOST_RUNS = 1000, USUAL_RUNS = 5 };
 
@@ -46,7 +47,8 @@ one_run(const tnt_language *l, const int32_t *ids, size_t prompt, size_t written
 }
 
 static tnb_status
-measure(const tnt_language *l, size_t prompt, size_t written, measured *m, tnb_err *err)
+measure(const tnt_args *a, const tnt_language *l, size_t prompt, size_t written, measured *m,
+        tnb_err *err)
 {
     int64_t vocabulary = tnl_model_facts_of(l->model)->vocabulary;
     int32_t *ids = malloc((prompt + written) * sizeof *ids);
@@ -56,8 +58,10 @@ measure(const tnt_language *l, size_t prompt, size_t written, measured *m, tnb_e
     if (st == TNB_OK) {
         draw_ids(ids, prompt + written, vocabulary);
         /* the first run, which maps weights, is not counted */
+        tnb_progress *waiting = tnt_wait_for(a, "first run", &l->program);
         st =
             one_run(l, ids, prompt, written < 4 ? written : 4, logits, &unused[0], &unused[1], err);
+        tnb_progress_end(waiting);
     }
     for (uint32_t i = 0; i < m->runs && st == TNB_OK; i++)
         st = one_run(l, ids, prompt, written, logits, &m->prompt[i], &m->written[i], err);
@@ -145,7 +149,7 @@ tnt_bench_language(tnt_session *s, const tnt_args *a)
     bool ok = m;
     if (m) {
         m->runs = (uint32_t)runs;
-        ok = measure(&l, (size_t)prompt, (size_t)written, m, &err) == TNB_OK;
+        ok = measure(a, &l, (size_t)prompt, (size_t)written, m, &err) == TNB_OK;
         if (ok)
             ok = print(s, a, &l, m, (size_t)prompt, (size_t)written);
         else

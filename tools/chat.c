@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tenon/base/file.h"
+#include "tenon/base/log.h"
 #include "tenon/core/text.h"
 #include "tenon/lm/chat.h"
 
@@ -31,7 +32,8 @@ typedef struct conversation {
     tnl_generate_options opt;
     tnb_buf messages; /* JSON objects with commas between */
     tnb_buf answer;
-    tnt_ids ids; /* that the model has seen or written */
+    tnt_ids ids;           /* that the model has seen or written */
+    tnb_progress *waiting; /* for the first token of an answer */
     bool failed;
 } conversation;
 
@@ -49,6 +51,8 @@ static bool
 put_token(void *user, int32_t id)
 {
     conversation *c = user;
+    tnb_progress_end(c->waiting);
+    c->waiting = NULL;
     return tnt_push_id(&c->ids, id) && !tnt_was_interrupted();
 }
 
@@ -115,8 +119,11 @@ answer(conversation *c, tnb_err *err)
         if (put_token(c, ids[i]) == false && !tnt_was_interrupted())
             st = tnb_fail(err, TNB_NO_MEMORY, "no memory for %zu tokens", n);
     c->answer.n = 0;
+    c->waiting = tnt_wait_for(c->a, "reading the message", &c->l.program);
     if (st == TNB_OK)
         st = tnl_generate(c->l.model, 0, ids + same, n - same, &c->opt, &r, err);
+    tnb_progress_end(c->waiting);
+    c->waiting = NULL;
     free(ids);
     if (c->answer.n && c->answer.s[c->answer.n - 1] != '\n')
         putchar('\n');

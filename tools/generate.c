@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "tenon/base/file.h"
+#include "tenon/base/log.h"
 
 static const tnt_option options[] = {
     {"prompt", 0, TNT_VALUE, "TEXT", "text to begin with; \"\": the beginning of a text", NULL,
@@ -30,6 +31,7 @@ typedef struct output {
     bool json;
     tnb_buf text;
     tnt_ids ids;
+    tnb_progress *waiting; /* for the first token */
     bool failed;
 } output;
 
@@ -48,6 +50,8 @@ static bool
 put_token(void *user, int32_t id)
 {
     output *o = user;
+    tnb_progress_end(o->waiting);
+    o->waiting = NULL;
     return tnt_push_id(&o->ids, id) && !tnt_was_interrupted();
 }
 
@@ -133,8 +137,10 @@ write_text(tnt_session *s, const tnt_args *a, const tnt_language *l, const char 
         st = TNB_INVALID;
     }
     tnt_catch_interrupt(l);
+    out.waiting = tnt_wait_for(a, "reading the prompt", &l->program);
     if (st == TNB_OK)
         st = tnl_generate(l->model, 0, ids, n_ids, opt, &result, &err);
+    tnb_progress_end(out.waiting);
     const int stopped = tnt_was_interrupted();
     tnt_catch_interrupt(NULL);
     if (stopped && st == TNB_CANCELLED) { /* before the first token */

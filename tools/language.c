@@ -23,7 +23,7 @@ show_progress(void *user, uint64_t done, uint64_t total)
     if (b->quiet)
         return;
     if (!b->drawn)
-        b->drawn = tnb_progress_start("weights (MiB)", total >> 20);
+        b->drawn = tnb_progress_start("weights (MiB)", (total >> 20) + 1);
     tnb_progress_step(b->drawn, (done >> 20) - (b->done >> 20), NULL);
     b->done = done;
 }

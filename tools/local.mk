@@ -38,7 +38,8 @@ tools_tenon_SOURCES = \
 	tools/tune.c \
 	tools/tune.h \
 	tools/tune_point.c \
-	tools/values.c
+	tools/values.c \
+	tools/waiting.c
 if BUILD_LM
 tools_tenon_SOURCES += tools/bench_language.c tools/chat.c tools/generate.c tools/language.c tools/language.h
 LM_COMMANDS = chat generate

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "tenon/base/file.h"
+#include "tenon/base/log.h"
 #include "tenon/base/npy.h"
 #include "tenon/base/num.h"
 #include "tenon/core/eval.h"
@@ -186,9 +187,11 @@ run(tnt_session *s, const tnt_args *a)
         if (tnt_has(a, "profile-kernels"))
             tnr_vm_set_profile(p.vm, true);
         double start = tnt_now();
+        tnb_progress *waiting = tnt_wait_for(a, "running", &p);
         tnb_status st = tnr_vm_call(p.vm, name, args, n, &ret, &err);
-        if (st == TNB_OK && tnt_has(a, "timing")) /* what is queued still runs */
+        if (st == TNB_OK) /* what is queued still runs */
             st = tnr_device_sync(tnr_vm_device(p.vm), &err);
+        tnb_progress_end(waiting);
         double seconds = tnt_now() - start;
         if (st != TNB_OK) {
             tnt_hint_extents(a, sig, &err);

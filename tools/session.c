@@ -749,6 +749,15 @@ compile_in_memory(const tnt_session *outer, const tnt_args *a, const char *path,
     return ok;
 }
 
+static tnb_status
+make_machine(tnr_runtime *rt, const tnt_args *a, tnt_program *p, tnb_err *err)
+{
+    tnb_progress *waiting = tnt_wait_for(a, "loading kernels", p);
+    tnb_status st = tnr_vm_new(rt, p->artifact, p->variant, &p->vm, err);
+    tnb_progress_end(waiting);
+    return st;
+}
+
 bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out)
 {
@@ -782,7 +791,7 @@ tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_progra
         say_variant(a, out->artifact, &why);
     tnb_buf_free(&why);
     if (st == TNB_OK)
-        st = tnr_vm_new(rt, out->artifact, out->variant, &out->vm, &err);
+        st = make_machine(rt, a, out, &err);
     out->load_seconds = tnt_now() - start;
     if (st == TNB_OK)
         return true;

@@ -297,6 +297,9 @@ bool
 tnt_needs_no_compiler(const tnt_args *a, const char *path);
 bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out);
+/* A line on the terminal with what is waited for and the seconds that have passed, until tnb_progress_end; nothing with -q. */
+struct tnb_progress *
+tnt_wait_for(const tnt_args *a, const char *what, const tnt_program *p);
 void
 tnt_program_close(tnt_program *p);
 /* Says that the program, of the file `path`, has no such function, and which it has. */

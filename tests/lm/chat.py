@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tenon chat` answers line by line, and what the cache keeps of a conversation changes no answer."""
 import os
-import pty
-import select
 import signal
 import subprocess
 import sys
-import time
 
 from lmtest import models
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
-from clitest import TENON, check, done, path, tenon, write  # noqa: E402
+from clitest import TENON, Terminal, check, done, path, tenon, write  # noqa: E402
 
 GGUF = models("llm", "stories260K", "stories260K.gguf")
 # the whole conversation is the prompt, so that an answer depends on all of it
@@ -58,58 +55,25 @@ p.stdin.close()
 p.stdout.read()
 check(p.wait(60) in (0, -signal.SIGINT), "Ctrl-C ends an answer, the end of the input the program")
 
-
-class Terminal:
-    """A person at a terminal: what is typed, and what the terminal shows."""
-
-    def __init__(self, *args):
-        pid, self.fd = pty.fork()
-        if pid == 0:
-            os.execv(TENON, [TENON, "chat", tno, "--chat-template", TEMPLATE, *args])
-        self.pid, self.shown = pid, ""
-
-    def until(self, text, seconds=60):
-        """What is shown up to `text`; False when it does not come."""
-        end = time.monotonic() + seconds
-        while text not in self.shown:
-            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
-            try:
-                more = os.read(self.fd, 4096) if ready else b""
-            except OSError:  # the other side is closed
-                more = b""
-            if not more:
-                return False
-            self.shown += more.decode(errors="replace")
-        at = self.shown.index(text) + len(text)
-        before, self.shown = self.shown[:at], self.shown[at:]
-        return before
-
-    def type(self, text):
-        os.write(self.fd, text.encode())
-
-    def end(self):
-        self.until("no such text", 20)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-
-
-t = Terminal()
+CHAT = ("chat", tno, "--chat-template", TEMPLATE)
+t = Terminal(*CHAT)
 t.until("> ")
 t.type("half a line\x03")
-check(t.until("Ctrl-C again, Ctrl-D or /quit: end") and t.until("> "), "Ctrl-C at the prompt says how to end", t.shown)
+check(t.until("Ctrl-C again, Ctrl-D or /quit: end") and t.until("> "), "Ctrl-C at the prompt says how to end", t.result())
 t.type("Once upon a time\n")
 t.until("time\r\n")
 shown = t.until(" ")
 t.type("\x03")
-check(shown and t.until("\r\n> "), "Ctrl-C during an answer ends the answer: the prompt comes again", t.shown)
+check(shown and t.until("\r\n> "), "Ctrl-C during an answer ends the answer: the prompt comes again", t.result())
 t.type("\x03")
-check(t.until("> "), "one Ctrl-C behind an answer does not end the program", t.shown)
+check(t.until("> "), "one Ctrl-C behind an answer does not end the program", t.result())
 t.type("/help\n")
-check(t.until("/clear") and t.until("> "), "after it a line is taken", t.shown)
+check(t.until("/clear") and t.until("> "), "after it a line is taken", t.result())
 t.type("\x03")
 t.until("> ")
 t.type("\x03")
 check(t.end() == -signal.SIGINT, "a second Ctrl-C at the prompt ends the program")
-t = Terminal("--max-tokens", "2")
+t = Terminal(*CHAT, "--max-tokens", "2")
 t.until("> ")
 t.type("\x04")
 check(t.end() == 0, "Ctrl-D at the prompt ends the program")

@@ -117,6 +117,13 @@ case("pad_with_the_largest_integer", 21, "Pad", [b, i64(1, 0), a[0]], [np.concat
 
 # ---- reductions and scans ----
 
+# of integers: in float64, cut off
+i = np.array([[7, -8, 3], [-5, 2, -1]], np.int32)
+case("reduce_mean_of_integers", 18, "ReduceMean", [i, i64(1)], [i.mean(1).astype(np.int32)], const=[1], keepdims=0)
+i = np.array([[8, 9, 4], [6, 3, 2]], np.int32)
+for op, what, f in (("ReduceL2", "l2", lambda a: np.sqrt((a * a).sum(1))), ("ReduceLogSum", "log_sum", lambda a: np.log(a.sum(1))),
+                    ("ReduceLogSumExp", "log_sum_exp", lambda a: np.log(np.exp(a).sum(1)))):
+    case(f"reduce_{what}_of_integers", 18, op, [i, i64(1)], [f(i.astype(np.float64)).astype(np.int32)], const=[1], keepdims=0)
 x = rnd(2, 3, 4)
 case("reduce_mean_axes_input", 18, "ReduceMean", [x, i64(0, -1)], [x.mean((0, 2), keepdims=True)], const=[1])
 case("reduce_max_no_keepdims", 20, "ReduceMax", [x, i64(1)], [x.max(1)], const=[1], keepdims=0)
@@ -358,6 +365,19 @@ case("resize_not_larger_by_input", 18, "Resize", [x, None, None, i64(9, 8)], [y]
      keep_aspect_ratio_policy="not_larger", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
 case("resize_not_smaller", 18, "Resize", [x, None, None, i64(7, 8)], [y], const=[3], mode="nearest",
      keep_aspect_ratio_policy="not_smaller", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+# where ONNX Runtime does something else (docs/onnx.md): a place on the border of two entries is exact, not float32's 2.9999998; a
+# product of extent and scale counts as it is, not rounded down. Integers are cut off
+case("resize_floor_on_a_border", 18, "Resize", [x := np.arange(35, dtype=np.float32).reshape(1, 1, 5, 7), None, None, i64(1, 1, 1, 1)],
+     [x[:, :, 2:3, 3:4]], const=[3], mode="nearest", nearest_mode="floor")
+x = np.arange(5, dtype=np.float32).reshape(1, 1, 1, 5)
+scales = np.array([1, 1, 1, 1.5], np.float32)
+case("resize_align_corners_by_a_part", 18, "Resize", [x, None, scales], [(np.arange(7) * 4 / 6.5).astype(np.float32).reshape(1, 1, 1, 7)],
+     const=[2], mode="linear", coordinate_transformation_mode="align_corners")
+case("resize_crop_by_a_part", 18, "Resize", [x, np.array([0, 0, 0, .25, 1, 1, 1, .75], np.float32), scales],
+     [(1 + np.arange(7) * 2 / 6.5).astype(np.float32).reshape(1, 1, 1, 7)], const=[1, 2], mode="linear",
+     coordinate_transformation_mode="tf_crop_and_resize")
+case("resize_integers", 18, "Resize", [np.array([[[[0, 3, -3, 7]]]], np.int32), None, None, i64(1, 1, 1, 8)],
+     [np.array([[[[0, 0, 2, 1, -1, 0, 4, 7]]]], np.int32)], const=[3], mode="linear")
 
 # ---- pooling ----
 

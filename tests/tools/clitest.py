@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the command line share: running tenon, reading and writing .npy files, counting failures."""
+"""What the tests of the command line share: running tenon, also at a terminal, reading and writing .npy files, counting failures."""
 import atexit
 import os
+import pty
 import re
+import select
 import shutil
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 TENON = os.environ["TENON"]
 SRC = os.environ["top_srcdir"]
@@ -37,6 +40,44 @@ def tenon(*args, env=None, timeout=float(os.environ.get("TESTS_TIMEOUT") or 300)
     full.update(env or {})
     return subprocess.run([TENON, *map(str, args)], capture_output=True, text=True, errors="replace", env=full,
                           timeout=timeout)
+
+
+class Terminal:
+    """tenon at a terminal: what a person types, and what is shown."""
+
+    def __init__(self, *args):
+        pid, self.fd = pty.fork()
+        if pid == 0:
+            os.environ["TERM"] = "xterm"
+            os.execv(TENON, [TENON, *map(str, args)])
+        self.pid, self.shown = pid, ""
+
+    def until(self, text, seconds=60):
+        """What is shown up to `text`; False when it does not come."""
+        end = time.monotonic() + seconds
+        while text not in self.shown:
+            ready, _, _ = select.select([self.fd], [], [], max(0, end - time.monotonic()))
+            try:
+                more = os.read(self.fd, 4096) if ready else b""
+            except OSError:  # the other side is closed
+                more = b""
+            if not more:
+                return False
+            self.shown += more.decode(errors="replace")
+        at = self.shown.index(text) + len(text)
+        before, self.shown = self.shown[:at], self.shown[at:]
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def result(self):
+        return subprocess.CompletedProcess([], None, self.shown, "")
+
+    def end(self):
+        """The exit status; `shown` has all that was left."""
+        self.until("\0", 60)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
 def check(holds, what, result=None):

@@ -3,7 +3,7 @@
 import json
 import os
 
-from clitest import DIGITS, check, done, path, refused, tenon, write
+from clitest import DIGITS, Terminal, check, done, path, refused, tenon, write
 
 TEXT = """@I.ir_module
 class Module:
@@ -76,6 +76,25 @@ events = events if isinstance(events, list) else events["traceEvents"]
 seen = [e["name"] for e in events if e.get("ph") == "X"]
 check([n for n in seen if n in LIST] == LIST.split(", "), "--trace: an event for each pass, in order")
 check(all(e["dur"] >= 0 and e["ts"] >= 0 for e in events if e.get("ph") == "X"), "--trace: times")
+
+# at a terminal: what lasts longer than a moment shows the seconds, where nobody knows how many there will be
+slow = write("slow.py", """@T.prim_func(private=True)
+def count(x: T.Buffer((1,), "float32"), y: T.Buffer((1,), "float32")):
+    T.func_attr({"tir.noalias": True})
+    y[0] = x[0]
+    for i in range(600000000):
+        y[0] = y[0] * T.float32(0.5) + T.float32(1)
+
+
+@R.function
+def main(x: R.Tensor((1,), "float32")):
+    y = R.call_tir(count, (x,), out_sinfo=R.Tensor((1,), "float32"))
+    return y
+""")
+t = Terminal("run", slow)
+check(t.end() == 0 and "running, 0 s\033[K" in t.shown, "a long run shows at a terminal that it runs", t.result())
+t = Terminal("run", slow, "-q")
+check(t.end() == 0 and "running" not in t.shown, "with -q it does not", t.result())
 
 d = path("some")
 r = tenon("opt", a, "-p", LIST, "-o", path("out.py"), "--dump-ir", d, "--dump-only", "FuseOps,DeadCodeElimination")

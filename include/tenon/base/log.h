@@ -37,7 +37,8 @@ tnb_log_set_sink(tnb_log_sink sink, void *user);
 /* A bar on standard error while long work runs. Draws only when standard error is a terminal and
  * the work lasts longer than a moment; may be stepped by several threads. */
 typedef struct tnb_progress tnb_progress;
-/* NULL when nothing would be drawn; every function below takes NULL. */
+/* NULL when nothing would be drawn; every function below takes NULL. `what` stays the caller's, and stays. `total` 0: the amount of
+ * work is not known; a thread shows the seconds that have passed, and steps count for nothing. */
 TNB_EXPORT tnb_progress *
 tnb_progress_start(const char *what, uint64_t total);
 /* `item` (may be NULL) is shown behind the bar. */
