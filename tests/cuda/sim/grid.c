@@ -146,6 +146,7 @@ start_block(sim_block *b, const sim_kernel *k, const uint32_t id[3])
             memset(w->taints, 0, (k->register_bytes + SIM_SLOT - 1) / SIM_SLOT * sizeof *w->taints);
         w->is_tainted = false;
         w->era = 0;
+        w->waits_at = SIM_NOWHERE;
         memset(w->knows_warps, 0, sizeof w->knows_warps);
         memset(w->knows_lanes, 0, sizeof w->knows_lanes);
         memset(w->copies.groups, 0, sizeof w->copies.groups);

@@ -17,6 +17,7 @@ enum {
 };
 #define SIM_ALL UINT32_MAX
 #define SIM_NONE UINT32_MAX
+#define SIM_NOWHERE UINT64_MAX
 
 /* Generic addresses: windows above what a host has. Below 2^48: memory of the host. */
 #define SIM_GLOBAL_BASE (UINT64_C(1) << 48)
@@ -274,6 +275,8 @@ struct sim_warp {
     uint32_t brought_unknown; /* of the lanes of a meeting */
     uint32_t carry;           /* a bit a lane */
     sim_copies copies;
+    uint64_t waits_at,
+        waits_for; /* a barrier in shared memory whose phase has not ended, and its value, or SIM_NOWHERE */
     sim_memory *last; /* where the last access was */
 };
 
@@ -365,6 +368,9 @@ sim_taint_clear(sim_warp *w, const sim_insn *i, uint32_t mask);
 /* Completes the asynchronous copies of lanes that end. */
 void
 sim_complete_copies(sim_warp *w, uint32_t lanes);
+/* "; the barrier ... waits for ...", or "", for a message. */
+void
+sim_describe_wait(const sim_warp *w, char *out, size_t size);
 /* Makes bytes of shared memory uninitialized. */
 void
 sim_forget_shared(sim_block *b, uint64_t at, uint32_t bytes);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asynchronous copies (cp.async) and barriers in shared memory (mbarrier). A copy completes at once, or, with the option `late`, at the
- * last moment that PTX allows: when its thread waits for it. Until then what it writes counts as uninitialized.
+/* Asynchronous copies (cp.async, cp.async.bulk of one dimension) and barriers in shared memory (mbarrier). A copy completes at once, or,
+ * with the option `late`, at the last moment that PTX allows: when its thread waits for it, or somebody asks the barrier that counts its
+ * bytes. Until then what it writes counts as uninitialized.
  *
  * An mbarrier is 64 bits: pending arrivals (20), arrivals of a phase (20), bytes that are expected (23, signed), phase (1). */
 #include "config.h"
 
 #include "decode.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- barriers in shared memory ---- */
@@ -66,17 +68,38 @@ update(sim_warp *w, const sim_insn *i, uint32_t lane, uint8_t *at, uint32_t arri
 
 typedef struct sim_copy_entry {
     uint8_t lane;
-    uint8_t bytes, from_bytes;
     bool committed;
+    bool is_arrival; /* cp.async.mbarrier.arrive: `to` is the barrier */
+    uint32_t bytes, from_bytes;
     uint32_t group;
     uint64_t to, from; /* generic */
+    uint64_t barrier;  /* that counts the bytes of a bulk copy, or 0 */
     const sim_insn *insn;
-    bool is_arrival; /* cp.async.mbarrier.arrive: `to` is the barrier */
 } entry;
+
+/* Bytes arrive by themselves, in no order with what the thread does: what orders them is the barrier. */
+static void
+complete_bulk(sim_warp *w, const entry *e)
+{
+    sim_insn counts = *e->insn;
+    for (uint32_t at = 0; at < e->bytes; at += 16) {
+        const uint8_t *from =
+            sim_access(w, e->insn, e->lane, SIM_GENERIC, e->from + at, 16, true, false);
+        memcpy(sim_access(w, e->insn, e->lane, SIM_GENERIC, e->to + at, 16, false, true), from, 16);
+    }
+    counts.flags |= SIM_STRONG;
+    update(w, e->insn, e->lane,
+           sim_access(w, &counts, e->lane, SIM_GENERIC, e->barrier, 8, true, true), 0,
+           -(int32_t)e->bytes);
+}
 
 static void
 complete(sim_warp *w, const entry *e)
 {
+    if (e->barrier) {
+        complete_bulk(w, e);
+        return;
+    }
     if (e->is_arrival) {
         uint8_t *at = sim_access(w, e->insn, e->lane, SIM_GENERIC, e->to, 8, true, true);
         update(w, e->insn, e->lane, at, 1, 0);
@@ -120,7 +143,8 @@ complete_some(sim_warp *w, uint32_t lanes, bool all, uint32_t left)
     uint32_t kept = 0;
     for (uint32_t k = 0; k < c->n; k++) {
         entry *e = &at[k];
-        if (lanes >> e->lane & 1 && (all || (e->committed && e->group + left < c->groups[e->lane])))
+        if (lanes >> e->lane & 1 && !e->barrier &&
+            (all || (e->committed && e->group + left < c->groups[e->lane])))
             complete(w, e);
         else
             at[kept++] = *e;
@@ -128,11 +152,23 @@ complete_some(sim_warp *w, uint32_t lanes, bool all, uint32_t left)
     c->n = kept;
 }
 
+/* One of those that a barrier counts. */
+static void
+complete_one(sim_warp *w, uint32_t k)
+{
+    entry *at = w->copies.at, e = at[k];
+    memmove(at + k, at + k + 1, (--w->copies.n - k) * sizeof *at);
+    complete(w, &e);
+}
+
 void
 sim_complete_copies(sim_warp *w, uint32_t lanes)
 {
     if (w->copies.n)
         complete_some(w, lanes, true, 0);
+    for (uint32_t k = w->copies.n; k-- > 0;)
+        if (lanes >> ((entry *)w->copies.at)[k].lane & 1)
+            complete_one(w, k);
 }
 
 /* Who asks a barrier again and again lets the copies complete that it waits for. */
@@ -142,6 +178,10 @@ complete_arrivals(sim_block *b)
     for (uint32_t n = 0; n < b->n_warps; n++)
         for (uint32_t k = 0; k < b->warps[n].copies.n; k++) {
             entry *e = &((entry *)b->warps[n].copies.at)[k];
+            if (e->barrier) {
+                complete_one(&b->warps[n], k);
+                return;
+            }
             if (e->is_arrival) {
                 complete_some(&b->warps[n], 1u << e->lane, true, 0);
                 return;
@@ -179,6 +219,47 @@ op_copy(sim_warp *w, const sim_insn *i, uint32_t mask)
         (void)sim_access(w, i, l, SIM_GENERIC, e.to, e.bytes, false, true);
         if (e.from_bytes)
             (void)sim_access(w, i, l, SIM_GENERIC, e.from, e.bytes, false, false);
+        if (w->machine->options.late)
+            sim_forget_shared(w->block, e.to - SIM_SHARED_BASE, e.bytes);
+        add(w, e);
+    }
+}
+
+/* An operand that is an address: its register and its offset. */
+static uint64_t
+place(const sim_warp *w, const sim_insn *i, uint32_t at, uint32_t lane)
+{
+    uint64_t base = 0;
+    memcpy(&base, (const uint8_t *)sim_at(w, i->ref[at]) + lane * i->width[at], i->width[at]);
+    return base + ((const uint64_t *)sim_at(w, i->ref[at + 1]))[lane];
+}
+
+static uint64_t
+shared_place(const sim_warp *w, const sim_insn *i, uint32_t at, uint32_t lane)
+{
+    uint64_t a = place(w, i, at, lane);
+    return a >= SIM_SHARED_BASE ? a : SIM_SHARED_BASE + (uint32_t)a;
+}
+
+/* cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [to], [from], bytes, [barrier] */
+static void
+op_bulk(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint32_t l = (uint32_t)__builtin_ctz(left);
+        entry e = {.lane = (uint8_t)l,
+                   .to = shared_place(w, i, 0, l),
+                   .from = place(w, i, 2, l),
+                   .barrier = shared_place(w, i, 4, l),
+                   .bytes = ((const uint32_t *)sim_at(w, i->ref[6]))[l],
+                   .insn = i};
+        if (e.bytes == 0 || e.bytes % 16)
+            sim_fault(w, i, l, SIM_ILLEGAL, "a copy of %u bytes, which is no multiple of 16",
+                      e.bytes);
+        for (uint32_t at = 0; at < e.bytes; at += 16) { /* checked where the copy is asked for */
+            (void)sim_access(w, i, l, SIM_GENERIC, e.to + at, 16, false, true);
+            (void)sim_access(w, i, l, SIM_GENERIC, e.from + at, 16, false, false);
+        }
         if (w->machine->options.late)
             sim_forget_shared(w->block, e.to - SIM_SHARED_BASE, e.bytes);
         add(w, e);
@@ -265,8 +346,22 @@ test(sim_warp *w, const sim_insn *i, uint32_t mask)
             memcpy(&v, at, sizeof v);
         }
         done |= (uint32_t)(unpack(v).phase != phase) << l;
+        w->waits_at = unpack(v).phase == phase ? sim_address(w, i, l) : SIM_NOWHERE;
+        w->waits_for = v;
     }
     sim_set_predicate(w, i->ref[0], mask, done);
+}
+
+void
+sim_describe_wait(const sim_warp *w, char *out, size_t size)
+{
+    mbarrier b = unpack(w->waits_for);
+    *out = 0;
+    if (w->waits_at != SIM_NOWHERE)
+        snprintf(out, size,
+                 "; the barrier at 0x%llx of shared memory waits for %u arrivals and %d bytes%s",
+                 (unsigned long long)(w->waits_at & UINT32_MAX), b.pending, b.tx,
+                 b.tx < 0 ? ": more have come than were expected" : "");
 }
 
 /* ref: result (state, predicate, or the sink), then count, bytes, state or parity, then the address */
@@ -373,6 +468,35 @@ decode_copy(sim_decoder *d)
     return true;
 }
 
+static void
+push_place(sim_decoder *d, sim_insn *i, const ptx_operand *o, ptx_space space)
+{
+    sim_insn part = {.space = (uint8_t)space, .address = SIM_NONE};
+    sim_push_address(d, &part, o);
+    if (part.address == SIM_NONE)
+        sim_push_ref(d, i, sim_constant(d, 0, 8), 8);
+    else
+        sim_push_ref(d, i, part.ref[0], part.width[0]);
+    sim_push_ref(d, i, sim_constant(d, (uint64_t)part.offset, 8), 8);
+}
+
+static bool
+decode_bulk(sim_decoder *d)
+{
+    const ptx_instruction *p = d->ptx;
+    const ptx_operand *o = p->operands;
+    if (p->n_operands != 4 || p->n_parts != 6 || strncmp(p->part[3], "shared::", 8) != 0 ||
+        !is(p->part[4], "global") || !is(p->part[5], "mbarrier::complete_tx::bytes"))
+        return false;
+    sim_insn *i = sim_new_insn(d, op_bulk, SIM_PLAIN);
+    push_place(d, i, &o[0], PTX_SHARED);
+    push_place(d, i, &o[1], SIM_GENERIC);
+    push_place(d, i, &o[3], PTX_SHARED);
+    sim_push(d, i, &o[2], 4, 4);
+    sim_append(d, i);
+    return true;
+}
+
 bool
 sim_decode_async(sim_decoder *d)
 {
@@ -397,7 +521,7 @@ sim_decode_async(sim_decoder *d)
         sim_push_address(d, i, &p->operands[0]);
         sim_append(d, i);
     } else {
-        return decode_copy(d);
+        return strncmp(rest, ".bulk.", 6) == 0 ? decode_bulk(d) : decode_copy(d);
     }
     return true;
 }

@@ -21,17 +21,19 @@ typedef struct device {
     sim_module *module;
 } device;
 
-/* The PTX of a text, which is compiled once. */
+/* The PTX of a text, which is compiled once, for sm_80 or the architecture that the text begins with: "// sm_90\n". */
 static const char *
 ptx_of(const char *text)
 {
     static tnb_ptrmap made;
     tnb_err err = {0};
     cuda_object o = {0};
+    char arch[8] = "sm_80";
+    (void)sscanf(text, "// %7s", arch);
     if (!made.arena)
         tnb_ptrmap_init(&made, arena);
     if (!tnb_ptrmap_has(&made, text)) {
-        if (cuda_nvrtc_compile(nvrtc, "sm_80", "test", text, &o, &err) != TNB_OK)
+        if (cuda_nvrtc_compile(nvrtc, arch, "test", text, &o, &err) != TNB_OK)
             fail_msg("%s", err.message);
         tnb_ptrmap_set(&made, text, tnb_strdup(arena, o.ptx));
         cuda_object_free(&o);

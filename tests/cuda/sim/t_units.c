@@ -275,6 +275,71 @@ barriers_have_phases(void **state)
     }
 }
 
+/* Two stages that bulk copies fill, each in some pieces; the barrier of a stage is told how many bytes to expect. */
+static const char bulk[] =
+    "// sm_90\n"
+    "__device__ unsigned at(void *p) { return (unsigned)__cvta_generic_to_shared(p); }\n"
+    "__device__ void wait(void *b, int parity) { asm volatile(\"{ .reg .pred p; w: "
+    "mbarrier.try_wait.parity.shared.b64 p, [%0], %1; @p bra d; bra w; d: }\" :: \"r\"(at(b)), "
+    "\"r\"(parity)); }\n"
+    "extern \"C\" __global__ void bulk(const float *in, float *out, long long expected, long long "
+    "pieces) {\n"
+    "  __shared__ __align__(16) float s[2][64]; __shared__ __align__(8) unsigned long long "
+    "full[2]; int t = threadIdx.x;\n"
+    "  if (t < 2) asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(at(&full[t])));\n"
+    "  __syncthreads();\n"
+    "  for (int k = 0; k < 6; k++) {\n"
+    "    void *b = &full[k & 1];\n"
+    "    if (t == 0) { asm volatile(\"{ .reg .b64 s; mbarrier.arrive.expect_tx.shared.b64 s, [%0], "
+    "%1; }\" :: \"r\"(at(b)), \"r\"((int)expected));\n"
+    "      for (int n = 0; n < (int)pieces; n++) asm volatile(\"cp.async.bulk.shared::cluster."
+    "global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\" :: \"r\"(at(s[k & 1] + 64 / "
+    "(int)pieces * n)), \"l\"(in + k * 64 + 64 / (int)pieces * n), \"r\"(256 / (int)pieces), "
+    "\"r\"(at(b)) : \"memory\"); }\n"
+    "    wait(b, k >> 1 & 1);\n"
+    "    out[k * 64 + t] = s[k & 1][t ^ 3];\n"
+    "    __syncthreads();\n"
+    "  }\n"
+    "}\n";
+
+static void
+barriers_count_bytes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t expected, pieces;
+        const char *what; /* NULL: it is right */
+    } cases[] = {{256, 1, NULL},
+                 {256, 4, NULL},
+                 {512, 1, "waits for 0 arrivals and 256 bytes"},
+                 {240, 1, "waits for 0 arrivals and -16 bytes: more have come than were expected"},
+                 {128, 2, "is uninitialized"},
+                 {256, 32, "no multiple of 16"}};
+    float in[6 * 64], out[6 * 64];
+    for (int i = 0; i < 6 * 64; i++)
+        in[i] = (float)(i * 7 % 53);
+    for (int mode = 0; mode < 2 * N_SEEDS; mode++)
+        for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+            bool late = mode & 1;
+            device d = device_with(bulk, (uint64_t)mode / 2, late);
+            tnb_err err = {0};
+            uint64_t p[] = {upload(&d, in, sizeof in), upload(&d, NULL, sizeof out),
+                            cases[c].expected, cases[c].pieces};
+            if (!cases[c].what) {
+                run(&d, "bulk", SIZE(1, 64), p);
+                download(&d, p[1], out, sizeof out);
+                for (int i = 0; i < 6 * 64; i++)
+                    assert_true(out[i] == in[i ^ 3]);
+            } else if (late || cases[c].pieces != 2) {
+                /* a phase that ends with the first of two pieces is found where the second is late */
+                assert_int_equal(launch(&d, "bulk", SIZE(1, 64), p, &err), TNB_DEVICE);
+                if (!strstr(err.message, cases[c].what))
+                    fail_msg("%d bytes, mode %d: %s", (int)cases[c].expected, mode, err.message);
+            }
+            sim_free(d.m);
+        }
+}
+
 /* Sums and products of 128 bits, with carries. */
 static const char wide[] = "typedef unsigned long long u;\n"
                            "extern \"C\" __global__ void wide(const u *a, u *out) {\n"
@@ -317,7 +382,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halves_are_multiplied), cmocka_unit_test(other_types_are_multiplied),
         cmocka_unit_test(copies_are_waited_for), cmocka_unit_test(barriers_have_phases),
-        cmocka_unit_test(carries_are_kept),
+        cmocka_unit_test(barriers_count_bytes),  cmocka_unit_test(carries_are_kept),
     };
     return run_on_device("units", tests, sizeof tests / sizeof *tests);
 }

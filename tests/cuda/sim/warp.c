@@ -401,8 +401,10 @@ sim_run_warp(sim_warp *w, uint32_t turn)
     }
     if (m->executed - m->last_effect > m->options.idle) {
         sim_group *g = &w->groups[0];
+        char wait[160];
+        sim_describe_wait(w, wait, sizeof wait);
         sim_fault(w, &code[g->pc], (uint32_t)__builtin_ctz(g->mask), SIM_HUNG,
-                  "no progress for %llu instructions: nothing was written and no thread ended",
-                  (unsigned long long)m->options.idle);
+                  "no progress for %llu instructions: nothing was written and no thread ended%s",
+                  (unsigned long long)m->options.idle, wait);
     }
 }
