@@ -378,6 +378,37 @@ launches_have_limits(void **state)
     sim_free(d.m);
 }
 
+static const char sized[] =
+    "extern \"C\" __global__ void __launch_bounds__(32) fill(int *p) { p[blockIdx.x * 32 + "
+    "threadIdx.x] = 1; }\n"
+    "extern \"C\" __global__ void twice(int *p, int *q) { int i = blockIdx.x * 32 + threadIdx.x; "
+    "q[i] = 2 * p[i]; }\n";
+
+static void
+launches_of_a_wrong_size_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t blocks, threads;
+        const char *what; /* NULL: it is right */
+    } cases[] = {{2, 32, NULL},
+                 {3, 32, "0 bytes behind the end of an allocation of 256"},
+                 {2, 64, "64 x 1 x 1 threads; it may have 32"},
+                 {1, 32, "what is stored is uninitialized"},
+                 {2, 31, "what is stored is uninitialized"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        device d = device_with(sized, 0, false);
+        tnb_err err = {0};
+        uint64_t p[] = {upload(&d, NULL, 256), upload(&d, NULL, 256)};
+        tnb_status st = launch(&d, "fill", SIZE(cases[c].blocks, cases[c].threads), p, &err);
+        if (st == TNB_OK)
+            st = launch(&d, "twice", SIZE(2, 32), p, &err);
+        if (cases[c].what ? st == TNB_OK || !strstr(err.message, cases[c].what) : st != TNB_OK)
+            fail_msg("%u blocks of %u: %d %s", cases[c].blocks, cases[c].threads, st, err.message);
+        sim_free(d.m);
+    }
+}
+
 static const char orders[] =
     "#define K(name) extern \"C\" __global__ void name(int *p)\n"
     "#define T (int)threadIdx.x\n"
@@ -467,6 +498,7 @@ main(void)
         cmocka_unit_test(races_are_found),
         cmocka_unit_test(memory_is_not_used_after_it_is_freed),
         cmocka_unit_test(launches_have_limits),
+        cmocka_unit_test(launches_of_a_wrong_size_are_found),
     };
     return run_on_device("run", tests, sizeof tests / sizeof *tests);
 }
