@@ -250,6 +250,13 @@ enum {
     SIM_SLOT = 64
 }; /* the least bytes of a register of a warp, and a divisor of where it lies */
 
+/* Bytes of memory of which some are initialized, those with a bit. */
+typedef struct sim_partly {
+    uint8_t *known;
+    size_t at;
+    uint32_t bits;
+} sim_partly;
+
 struct sim_warp {
     uint8_t *base[2]; /* registers, pool */
     sim_block *block;
@@ -272,6 +279,7 @@ struct sim_warp {
     uint32_t knows_warps[SIM_LANES];
     const void *storing;      /* the value of a store, or NULL */
     uint32_t unknown;         /* lanes whose last load was of bytes that nobody wrote */
+    sim_partly partly;        /* of one that is an atomic operation */
     uint32_t brought_unknown; /* of the lanes of a meeting */
     uint32_t carry;           /* a bit a lane */
     sim_copies copies;

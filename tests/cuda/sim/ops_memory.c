@@ -22,14 +22,23 @@ sim_address(const sim_warp *w, const sim_insn *i, uint32_t lane)
 
 /* ---- checks ---- */
 
-/* A load of bytes that nobody wrote marks its result; other instructions do not read such bytes. */
+/* ORDER ATOMIC: as in forms.c */
+enum { ADD, AND, OR, XOR, EXCH, CAS, MIN, MAX, INC, DEC };
+
+/* A load of bytes that nobody wrote marks its result, and so do `and` and `or`, which may set some of them (keep_unknown); other
+ * instructions do not read such bytes. */
 static void
-unknown(sim_warp *w, const sim_insn *i, uint32_t lane, uint32_t bytes, uint64_t address,
-        const char *what)
+unknown(sim_warp *w, const sim_insn *i, uint32_t lane, uint32_t bytes, uint8_t *known, size_t at,
+        uint64_t address, const char *what)
 {
-    if (i->run == sim_op_load)
+    if (i->run == sim_op_load) {
         w->unknown |= UINT32_C(1) << lane;
-    else
+    } else if (i->run == sim_op_atomic && (i->from == AND || i->from == OR)) {
+        w->unknown |= UINT32_C(1) << lane;
+        w->partly = (sim_partly){.known = known, .at = at};
+        for (uint32_t k = 0; k < bytes; k++)
+            w->partly.bits |= (uint32_t)sim_is_known(known, at + k, 1) << k;
+    } else
         sim_fault(w, i, lane, SIM_ADDRESS, "%u bytes at 0x%llx of %s memory are uninitialized",
                   bytes, (unsigned long long)address, what);
 }
@@ -64,7 +73,7 @@ window(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t at, uint32_t byte
         at += mine;
     }
     if (reads && !sim_is_known(known, at, bytes))
-        unknown(w, i, lane, bytes, at, what);
+        unknown(w, i, lane, bytes, known, at, at, what);
     if (shared && w->block->cells)
         sim_race(w, i, lane, SIM_SHARED_BASE + at, w->block->cells, at, bytes, reads, writes,
                  writes && !is_same(w, memory + at, bytes));
@@ -92,7 +101,7 @@ global(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, uint32_t
     size_t at = address - m->start;
     if (m->known) {
         if (reads && !sim_is_known(m->known, at, bytes))
-            unknown(w, i, lane, bytes, address, "global");
+            unknown(w, i, lane, bytes, m->known, at, address, "global");
         if (writes)
             sim_know(m->known, at, bytes);
     }
@@ -392,9 +401,6 @@ float_sum(uint64_t a, uint64_t b, sim_type t)
     }
 }
 
-/* ORDER ATOMIC: as in forms.c */
-enum { ADD, AND, OR, XOR, EXCH, CAS, MIN, MAX, INC, DEC };
-
 static uint64_t
 changed(const sim_insn *i, uint64_t old, uint64_t b, uint64_t c)
 {
@@ -428,10 +434,21 @@ changed(const sim_insn *i, uint64_t old, uint64_t b, uint64_t c)
     }
 }
 
+/* Elements that share a byte are stored by `and` and `or`: bytes that neither changes are as uninitialized as before. */
+static void
+keep_unknown(sim_warp *w, const sim_insn *i, uint64_t operand)
+{
+    uint8_t same = i->from == AND ? 255 : 0;
+    for (uint32_t k = 0; k < i->bytes; k++)
+        if (!(w->partly.bits >> k & 1) && (uint8_t)(operand >> 8 * k) == same)
+            w->partly.known[(w->partly.at + k) / 8] &= (uint8_t) ~(1 << (w->partly.at + k) % 8);
+}
+
 void
 sim_op_atomic(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     uint64_t old[SIM_LANES];
+    w->unknown = 0;
     for (uint32_t k = 1; w->is_tainted && k < i->n_ref; k++)
         if (k != i->address)
             sim_taint_refuse(w, i, k, mask, "the operand");
@@ -444,12 +461,16 @@ sim_op_atomic(sim_warp *w, const sim_insn *i, uint32_t mask)
         uint8_t *at =
             sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), i->bytes, true, true);
         old[l] = 0;
+        if (w->unknown >> l & 1)
+            keep_unknown(w, i, b);
         memcpy(&old[l], at, i->bytes);
         uint64_t next = changed(i, old[l], b, c);
         if (memcmp(&next, &old[l], i->bytes) == 0) /* who waits for a lock gets nowhere */
             w->machine->last_effect = before;
         memcpy(at, &next, i->bytes);
     }
+    if (w->unknown && *i->ptx->part[0] == 'a')
+        sim_taint_set(w, i->ref[0], mask, w->unknown, i);
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         memcpy((uint8_t *)sim_at(w, i->ref[0]) + l * i->width[0], &old[l], i->width[0]);

@@ -264,6 +264,11 @@ static const char faults[] =
     "s[0] = 1; s[1] = 2; s[2] = 4; asm volatile(\"ld.shared.v4.u32 {%0,%1,%2,%3}, [%4+32];\" : "
     "\"=r\"(a), \"=r\"(b), \"=r\"(c), \"=r\"(d) : \"r\"((unsigned)__cvta_generic_to_shared(s) - "
     "32) : \"memory\"); p[0] = a + b + c; }\n"
+    "extern \"C\" __global__ void part(int *p) { atomicAnd(p, ~0xf0); atomicOr(p, 0x50); p[1] = "
+    "*(unsigned char *)p & 0xf0; }\n"
+    "extern \"C\" __global__ void unset_part(int *p) { atomicAnd(p, ~0xf0); atomicOr(p, "
+    "0x50); p[1] = ((unsigned char *)p)[1]; }\n"
+    "extern \"C\" __global__ void unset_old(int *p) { p[1] = atomicAnd(p, ~0xf0); }\n"
     "extern \"C\" __global__ void unset_shared(int *p) { __shared__ int s[32]; if (threadIdx.x != "
     "9) s[threadIdx.x] = 1; __syncthreads(); p[threadIdx.x] = s[threadIdx.x]; }\n"
     "extern \"C\" __global__ void shared_bounds(int *p) { __shared__ volatile int s[32]; "
@@ -295,6 +300,8 @@ faults_are_located(void **state)
         {"unset_branch", SIM_ADDRESS, "the condition is uninitialized", "(ld.global.u32)"},
         {"unset_address", SIM_ADDRESS, "the address is uninitialized", "(ld.global.u32)"},
         {"unset_lane", SIM_ADDRESS, "what is stored is uninitialized", "(shfl.sync.down.b32)"},
+        {"unset_part", SIM_ADDRESS, "what is stored is uninitialized", "(ld.global.u8)"},
+        {"unset_old", SIM_ADDRESS, "what is stored is uninitialized", "(atom.global.and.b32)"},
         {"unset_shared", SIM_ADDRESS, "uninitialized", "thread (9, 0, 0)"},
         {"shared_bounds", SIM_ADDRESS, "of shared memory, which has 128 bytes",
          "thread (31, 0, 0)"},
@@ -333,6 +340,10 @@ values_that_are_not_wanted_may_be_uninitialized(void **state)
     run(&d, "gap", SIZE(1, 1), p); /* one of a vector's four; the address wraps */
     download(&d, p[0], out, sizeof out);
     assert_int_equal(out[0], 7);
+    p[0] = upload(&d, NULL, sizeof out);
+    run(&d, "part", SIZE(1, 32), p); /* of a byte some bits */
+    download(&d, p[0], out, sizeof out);
+    assert_int_equal(out[1], 0x50);
     sim_free(d.m);
 }
 
