@@ -181,10 +181,11 @@ static const void *
 run_program(tn_ctx *ctx, owned_data *d)
 {
     const tn_prim_func *f = tn_as_prim_func(d->pub.program);
-    tnb_err err;
+    tnb_err err = {0};
     const tn_evaluator *ev = tn_find_evaluator(ctx->reg, NULL, &err);
     if (!ev) {
         tn_error(ctx, 0, TNB_NOT_FOUND, "no evaluator for a deferred constant: %s", err.message);
+        tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
         return NULL;
     }
     const tn_expr **args = TNB_NEW_N(ctx->scratch, const tn_expr *, f->params.n);

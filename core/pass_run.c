@@ -190,6 +190,17 @@ one_provider_each(struct run *r)
         tnb_diag_hint(tn_diags(r->ctx), "%s", err.hint);
         return false;
     }
+    const char *name, *of[2];
+    for (uint32_t i = 0; tn_legalizers_clash(r->ctx->reg, i, &name, of); i++) {
+        if (!is_for_target(r, name))
+            continue;
+        tnb_report(tn_diags(r->ctx), TNB_ERROR, TNB_INVALID, (tnb_place){0},
+                   "legalizer '%s' is provided by plugin '%s' and by plugin '%s'", name, of[0],
+                   of[1]);
+        tnb_diag_hint(tn_diags(r->ctx), "leave one of the plugins out: plugins = *, -%s in [tenon]",
+                      of[0]);
+        return false;
+    }
     return true;
 }
 

@@ -187,6 +187,10 @@ tn_is_dict_or_null(tn_ctx *ctx, const tn_node *d, const char *what);
 /* `args` of a structural operator with those that were left out (device, scope) filled in. */
 tn_list
 tn_complete_args(tn_ctx *ctx, const tn_op *op, tn_list args);
+/* The i-th of the legalizers that an operator's plugin and a target's have both, without a promise that would say which comes first
+ * (core/registry.c): "op@target". False past the end. */
+bool
+tn_legalizers_clash(const tn_registry *r, uint32_t i, const char **name, const char *plugins[2]);
 /* Reports that the registry has no such name, as `err` says; the error node. */
 const tn_node *
 tn_missing(tn_ctx *ctx, const char *kind, const char *name, const tnb_err *err);

@@ -77,6 +77,12 @@ struct table_data {
     tnb_strmap by_name; /* legalizers: "op@target" */
 };
 
+/* The operator's plugin and the target's have a legalizer each, and no manifest promises one. */
+typedef struct legalizer_clash {
+    const char *name; /* "op@target" */
+    const char *plugins[2];
+} legalizer_clash;
+
 struct tn_registry {
     tnb_arena *arena;
     tnb_plugins *plugins;
@@ -86,6 +92,7 @@ struct tn_registry {
     tnb_strmap added;          /* names of plugins added */
     tnb_strmap contested; /* "kind:name" that several plugins promise; most of the time nothing */
     tnb_ptrmap plugin_of; /* entries to the names of the plugins that they came with */
+    TNB_VEC(legalizer_clash) clashes;
 };
 
 static int
@@ -105,6 +112,18 @@ key_of(tn_registry *r, enum table t, const tnb_entry *e)
         return e->name;
     const tn_legalizer *l = AS(tn_legalizer, e);
     return tnb_printf(r->arena, "%s@%s", l->base.name, l->target);
+}
+
+/* The further names by which an entry is found, ended by NULL: a pass has one at most. */
+static const char *const *
+aliases_of(enum table t, const tnb_entry *e, const char *of_pass[2])
+{
+    static const char *const none[] = {NULL};
+    if (t == T_PASS) {
+        of_pass[0] = AS(tn_pass, e)->alias;
+        return of_pass;
+    }
+    return t == T_TARGET && AS(tn_target_kind, e)->kinds ? AS(tn_target_kind, e)->kinds : none;
 }
 
 /* Where two plugins hold a name, the index decides; it has refused the name already if it cannot.
@@ -132,11 +151,26 @@ static tnb_status
 check_entry(tn_registry *r, enum table t, const tnb_entry *e, const char *plugin, tnb_err *err)
 {
     TNB_TRY(check_base(t, e, plugin, err));
+    const char *of_pass[2] = {NULL, NULL};
     const char *key = key_of(r, t, e);
-    if (tnb_strmap_has(&r->tables[t].by_name, key) && !(r->plugins && r->loading))
-        return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
-                        kinds[t].kind, key);
+    const char *const *a = aliases_of(t, e, of_pass);
+    bool index_decides = r->plugins && r->loading;
+    for (; key && !index_decides; key = *a ? *a++ : NULL)
+        if (tnb_strmap_has(&r->tables[t].by_name, key))
+            return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
+                            kinds[t].kind, key);
     return TNB_OK;
+}
+
+/* Of two legalizers that no manifest promises none comes before the other. */
+static void
+note_clash(tn_registry *r, const char *key)
+{
+    const tnb_entry *first = tnb_strmap_get(&r->tables[T_LEGALIZER].by_name, key);
+    const char *of = tn_registry_plugin_of(r, first);
+    if (of && r->loading && strcmp(of, r->loading->name) != 0 &&
+        !tnb_plugins_find(r->plugins, "legalizer", key, NULL))
+        TNB_PUSH(r->arena, r->clashes, ((legalizer_clash){key, {of, r->loading->name}}));
 }
 
 /* The entry was checked. */
@@ -144,16 +178,22 @@ static void
 add_entry(tn_registry *r, enum table t, const tnb_entry *e)
 {
     struct table_data *td = &r->tables[t];
-    const char *key = key_of(r, t, e);
-    if (tnb_strmap_has(&td->by_name, key) && !new_one_serves(r, t, key))
+    const char *key = key_of(r, t, e), *of_pass[2] = {NULL, NULL};
+    if (tnb_strmap_has(&td->by_name, key) && !new_one_serves(r, t, key)) {
+        if (t == T_LEGALIZER)
+            note_clash(r, key);
         return;
+    }
     TNB_PUSH(r->arena, td->entries, e);
     tnb_strmap_set(&td->by_name, key, e);
     if (r->loading)
         tnb_ptrmap_set(&r->plugin_of, e, r->loading->name);
-    const char *alias = t == T_PASS ? AS(tn_pass, e)->alias : NULL;
-    if (alias && !tnb_strmap_has(&td->by_name, alias))
-        tnb_strmap_set(&td->by_name, alias, e);
+    for (const char *const *a = aliases_of(t, e, of_pass); *a; a++) {
+        const tnb_entry *there = tnb_strmap_get(&td->by_name, *a);
+        if (!there || (tn_registry_plugin_of(r, there) != tn_registry_plugin_of(r, e) &&
+                       new_one_serves(r, t, *a)))
+            tnb_strmap_set(&td->by_name, *a, e);
+    }
 }
 
 /* The tables of a descriptor in the order of `kinds`. */
@@ -211,6 +251,17 @@ tn_registry_add(tn_registry *r, const tn_plugin_desc *d, tnb_err *err)
     return add_desc(r, d, NULL, err);
 }
 
+/* "KIND:NAME" of "KIND_alias:NAME": one name serves for both. */
+static const char *
+without_alias(tn_registry *r, const char *promise)
+{
+    static const char suffix[] = "_alias:";
+    const char *at = strstr(promise, suffix);
+    return at ? tnb_printf(r->arena, "%.*s:%s", (int)(at - promise), promise,
+                           at + sizeof suffix - 1)
+              : promise;
+}
+
 static void
 note_contested(tn_registry *r)
 {
@@ -220,9 +271,10 @@ note_contested(tn_registry *r)
     for (uint32_t i = 0; r->plugins && i < tnb_plugins_count(r->plugins); i++) {
         const tnb_plugin *p = tnb_plugins_get(r->plugins, i);
         for (uint32_t k = 0; p->state <= TNB_PLUGIN_LOADED && k < p->n_provides; k++) {
-            if (tnb_strmap_has(&promised, p->provides[k]))
-                tnb_strmap_set(&r->contested, p->provides[k], p);
-            tnb_strmap_set(&promised, p->provides[k], p);
+            const char *text = without_alias(r, p->provides[k]);
+            if (tnb_strmap_has(&promised, text))
+                tnb_strmap_set(&r->contested, text, p);
+            tnb_strmap_set(&promised, text, p);
         }
     }
 }
@@ -301,7 +353,13 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_
             if (t == T_LEGALIZER && is_loaded_with(spans, spans[t].at[i]))
                 continue;
             const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, key_of(r, t, e));
+            const char *of_pass[2] = {NULL, NULL};
             TNB_PUSH(r->arena, holds, text);
+            for (const char *const *a = aliases_of(t, e, of_pass); *a; a++)
+                if (**a && strcmp(*a, e->name) != 0) {
+                    text = tnb_printf(r->arena, "%s_alias:%s", kinds[t].kind, *a);
+                    TNB_PUSH(r->arena, holds, text);
+                }
         }
     return tnb_plugins_check(r->plugins, p, holds.at, holds.n, err);
 }
@@ -402,44 +460,13 @@ tn_find_op(tn_registry *r, const char *name, tnb_err *err)
 const tn_pass *
 tn_find_pass(tn_registry *r, const char *name, tnb_err *err)
 {
-    const tnb_entry *e = find(r, T_PASS, name, err);
-    if (!e && r->plugins &&
-        !is_undecided(r, T_PASS, name, NULL)) { /* manifests do not list aliases */
-        tn_registry_load_all(r, "pass");
-        e = tnb_strmap_get(&r->tables[T_PASS].by_name, name);
-    }
-    return AS(tn_pass, e);
-}
-
-static const tn_target_kind *
-serving(const tn_registry *r, const char *kind)
-{
-    for (uint32_t i = 0; i < r->tables[T_TARGET].entries.n; i++) {
-        const tn_target_kind *k = AS(tn_target_kind, r->tables[T_TARGET].entries.at[i]);
-        for (const char *const *p = k->kinds; p && *p; p++)
-            if (strcmp(*p, kind) == 0)
-                return k;
-    }
-    return NULL;
+    return AS(tn_pass, find(r, T_PASS, name, err));
 }
 
 const tn_target_kind *
 tn_find_target(tn_registry *r, const char *name, tnb_err *err)
 {
-    tnb_err local = {0};
-    if (is_undecided(r, T_TARGET, name, err))
-        return NULL;
-    const tnb_entry *e = tnb_strmap_get(&r->tables[T_TARGET].by_name, name);
-    const tn_target_kind *k = AS(tn_target_kind, e);
-    if (!k)
-        k = serving(r, name);
-    if (!k)
-        k = AS(tn_target_kind, find(r, T_TARGET, name, err ? err : &local));
-    if (!k && r->plugins) {
-        tn_registry_load_all(r, "target");
-        k = serving(r, name);
-    }
-    return k;
+    return AS(tn_target_kind, find(r, T_TARGET, name, err));
 }
 
 const tn_legalizer *
@@ -453,9 +480,15 @@ tn_find_legalizer(tn_registry *r, const char *op, const char *target)
     return e;
 }
 
+/* NULL too where two plugins have an evaluator of one name and nothing says which one serves (TNB_INVALID). */
 static const tn_evaluator *
-evaluator_that(tn_registry *r, bool native)
+evaluator_that(tn_registry *r, bool native, tnb_err *err)
 {
+    static const char kind[] = "evaluator:";
+    for (uint32_t i = 0; i < r->contested.n; i++)
+        if (strncmp(r->contested.at[i].key, kind, sizeof kind - 1) == 0 &&
+            is_undecided(r, T_EVALUATOR, r->contested.at[i].key + sizeof kind - 1, err))
+            return NULL;
     for (uint32_t i = 0; i < r->tables[T_EVALUATOR].entries.n; i++) {
         const tn_evaluator *e = AS(tn_evaluator, r->tables[T_EVALUATOR].entries.at[i]);
         if (native ? e->prepare && e->call && e->release : e->run != NULL)
@@ -469,12 +502,15 @@ tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err)
 {
     if (name)
         return AS(tn_evaluator, find(r, T_EVALUATOR, name, err));
-    const tn_evaluator *e = evaluator_that(r, false);
-    if (!e) {
+    tnb_err local = {0};
+    err = err ? err : &local;
+    err->status = TNB_OK;
+    const tn_evaluator *e = evaluator_that(r, false, err);
+    if (!e && err->status == TNB_OK) {
         tn_registry_load_all(r, "evaluator");
-        e = evaluator_that(r, false);
+        e = evaluator_that(r, false, err);
     }
-    if (!e) {
+    if (!e && err->status == TNB_OK) {
         tnb_fail(err, TNB_NOT_FOUND, "no plugin provides an evaluator");
         tnb_hint(err, "the plugin `interp` has the reference interpreter");
     }
@@ -484,12 +520,22 @@ tn_find_evaluator(tn_registry *r, const char *name, tnb_err *err)
 const struct tn_evaluator *
 tn_find_native_evaluator(tn_registry *r)
 {
-    const tn_evaluator *e = evaluator_that(r, true);
+    const tn_evaluator *e = evaluator_that(r, true, NULL);
     if (!e) {
         tn_registry_load_all(r, "evaluator");
-        e = evaluator_that(r, true);
+        e = evaluator_that(r, true, NULL);
     }
     return e;
+}
+
+bool
+tn_legalizers_clash(const tn_registry *r, uint32_t i, const char **name, const char *plugins[2])
+{
+    if (i >= r->clashes.n)
+        return false;
+    *name = r->clashes.at[i].name;
+    memcpy(plugins, r->clashes.at[i].plugins, sizeof r->clashes.at[i].plugins);
+    return true;
 }
 
 const void *

@@ -491,6 +491,15 @@ promise(const char *text, const char *kind)
     return strncmp(text, kind, n) == 0 && text[n] == ':' ? text + n + 1 : NULL;
 }
 
+/* The name behind "KIND_alias:", by which an entry is found like by its own. */
+static const char *
+alias(const char *text, const char *kind)
+{
+    static const char suffix[] = "_alias";
+    size_t n = strlen(kind);
+    return strncmp(text, kind, n) == 0 ? promise(text + n, suffix) : NULL;
+}
+
 /* A name that ends in '*' stands for all that begin like it. */
 static bool
 promises(const tnb_plugin *c, const char *kind, const char *name)
@@ -498,6 +507,7 @@ promises(const tnb_plugin *c, const char *kind, const char *name)
     size_t n = strlen(name);
     for (uint32_t k = 0; k < c->n_provides; k++) {
         const char *s = promise(c->provides[k], kind);
+        s = s ? s : alias(c->provides[k], kind);
         if (s && (n && name[n - 1] == '*' ? strncmp(s, name, n - 1) : strcmp(s, name)) == 0)
             return true;
     }

@@ -74,6 +74,36 @@ only_provider(tn_ctx *ctx, const tnk_importer *imp, const char *clash, const tnb
     return NULL;
 }
 
+static bool
+recognizes(tn_ctx *ctx, const tnk_importer *imp, const char *path, const char *head, size_t n)
+{
+    return imp->recognize &&
+           TN_WITHIN(ctx, "importer", imp, "recognize", imp->recognize(path, head, n));
+}
+
+/* False after an error: a plugin other than that of the importer, which is the i-th, has one that recognizes the file too. */
+static bool
+alone_recognizes(tn_ctx *ctx, const tnk_importer *imp, uint32_t i, const char *path,
+                 const char *head, size_t n)
+{
+    tn_registry *reg = tn_ctx_registry(ctx);
+    const char *of = tn_registry_plugin_of(reg, &imp->base), *other_of;
+    const tnk_importer *other;
+    while ((other = tn_registry_entry(reg, "importer", ++i))) {
+        other_of = tn_registry_plugin_of(reg, &other->base);
+        if (!of || !other_of || strcmp(of, other_of) == 0 || !recognizes(ctx, other, path, head, n))
+            continue;
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_INVALID, (tnb_place){.file = path},
+                   "is recognized by importer '%s' of plugin '%s' and by importer '%s' of plugin "
+                   "'%s'",
+                   imp->base.name, of, other->base.name, other_of);
+        tnb_diag_hint(tn_diags(ctx), "leave one of the plugins out: plugins = *, -%s in [tenon]",
+                      other_of);
+        return false;
+    }
+    return true;
+}
+
 const tnk_importer *
 tnk_find_importer(tn_ctx *ctx, const char *path)
 {
@@ -88,9 +118,10 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
     if (reg)
         tn_registry_load_all(reg, "importer");
     for (uint32_t i = 0; reg && (imp = tn_registry_entry(reg, "importer", i)); i++) {
-        if (imp->recognize &&
-            TN_WITHIN(ctx, "importer", imp, "recognize", imp->recognize(path, head, n)))
-            return only_provider(ctx, imp, clash, &err);
+        if (recognizes(ctx, imp, path, head, n))
+            return alone_recognizes(ctx, imp, i, path, head, n)
+                       ? only_provider(ctx, imp, clash, &err)
+                       : NULL;
         if (has_extension(imp, path) && !by_name)
             by_name = imp; /* it will say what is wrong with the file */
     }

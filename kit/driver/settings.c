@@ -61,12 +61,14 @@ check_plugin_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
         tnb_diag_hint(tn_diags(ctx), "tenon list plugins --why shows every plugin");
 }
 
-/* Whether a promise, "kind:name", is what prefer.NAME or prefer.KIND.NAME speaks of. */
+/* Whether a promise, "kind:name" or "kind_alias:name", is what prefer.NAME or prefer.KIND.NAME speaks of. */
 static bool
 is_promise_of(const char *promise, const char *what)
 {
     const char *colon = strchr(promise, ':');
     size_t n = colon ? (size_t)(colon - promise) : 0;
+    if (n > 6 && strncmp(colon - 6, "_alias", 6) == 0)
+        n -= 6;
     return colon &&
            (strcmp(colon + 1, what) == 0 || (strncmp(promise, what, n) == 0 && what[n] == '.' &&
                                              strcmp(colon + 1, what + n + 1) == 0));

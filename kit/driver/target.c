@@ -247,6 +247,25 @@ with_given(tn_ctx *ctx, const tn_target_kind *kind, const tn_node *attrs, const 
     return attrs;
 }
 
+/* Whether passes, which know of a target no more than its kind, will find the one that was chosen. */
+static bool
+serves(tn_ctx *ctx, const char *name, const tn_target_kind *chosen, const char *ir_kind)
+{
+    tnb_err err = {0};
+    const tn_target_kind *found = tn_find_target(tn_ctx_registry(ctx), ir_kind, &err);
+    if (found == chosen)
+        return true;
+    if (found) {
+        const char *of = tn_registry_plugin_of(tn_ctx_registry(ctx), &chosen->base);
+        tnb_fail(&err, TNB_INVALID, "the kind '%s' is served by target '%s'", ir_kind,
+                 found->base.name);
+        tnb_hint(&err, "say that it does: prefer.%s = %s in [tenon]", ir_kind, of ? of : "PLUGIN");
+    }
+    tnb_err_prefix(&err, "target '%s'", name);
+    driver_error(ctx, &err);
+    return false;
+}
+
 /* Checks attributes, fills defaults, asks the machine. */
 static bool
 complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kind *kind,
@@ -270,6 +289,8 @@ complete(tn_ctx *ctx, const char *name, const char *ir_kind, const tn_target_kin
     }
     if (strcmp(ir_kind, kind->base.name) == 0 && kind->kinds && kind->kinds[0])
         ir_kind = kind->kinds[0];
+    if (!serves(ctx, name, kind, ir_kind))
+        return false;
     *out = (tnk_target){.name = tn_str(ctx, name),
                         .target = tn_as_target(tn_target_of(ctx, ir_kind, attrs)),
                         .kind = kind};

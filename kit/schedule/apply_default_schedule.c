@@ -192,15 +192,17 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
     const tn_array *keys = target ? keys_of(ctx, target, kind) : NULL;
     const tnk_rule *r = NULL;
     const char *tried = name;
+    tnb_err err = {0};
     if (strchr(name, '.')) {
         r = tn_find_entry(reg, "rule", name, NULL);
     } else {
         tried = tn_strf(ctx, "%s.%s", kind ? kind->base.name : "TARGET", name);
-        r = kind ? tn_find_entry(reg, "rule", tried, NULL) : NULL;
-        for (uint32_t i = 0; !r && keys && i < keys->items.n; i++) {
+        r = kind ? tn_find_entry(reg, "rule", tried, &err) : NULL;
+        /* A rule of a less narrow name does not stand in for one that two plugins have. */
+        for (uint32_t i = 0; !r && err.status != TNB_INVALID && keys && i < keys->items.n; i++) {
             const tn_string_imm *key = tn_as_string_imm(keys->items.at[i]);
             const char *full = key ? tn_strf(ctx, "%s.%s", key->value, name) : NULL;
-            if (full && (r = tn_find_entry(reg, "rule", full, NULL)) == NULL &&
+            if (full && (r = tn_find_entry(reg, "rule", full, &err)) == NULL &&
                 !strstr(tried, full))
                 tried = tn_strf(ctx, "%s, %s", tried, full);
         }

@@ -78,6 +78,12 @@ find_intrinsic(tnk_sch *s, const tnk_item *block, const char *name, const tn_nod
     }
     tn_registry *reg = tn_ctx_registry(s->ctx);
     const tnk_tensor_intrin *t = reg ? tn_find_entry(reg, "tensor_intrin", name, &err) : NULL;
+    if (!t && err.status == TNB_INVALID) { /* two plugins have it: nothing to do without */
+        s->broken = true;
+        tn_error(s->ctx, 0, err.status, "%s", err.message);
+        tnb_diag_hint(tn_diags(s->ctx), "%s", err.hint);
+        return false;
+    }
     if (!t) {
         const char *near = reg ? tn_nearest_name(reg, "tensor_intrin", name) : NULL;
         bool first = !s->broken && !s->quiet;

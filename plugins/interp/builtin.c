@@ -606,9 +606,10 @@ interp_builtin(interp *vm, interp_env *env, const char *name, interp_val *const 
         return r;
     tn_error(vm->ctx, c->base.loc, TNB_NOT_FOUND, "%s: the interpreter has no packed function '%s'",
              env->func, name);
-    tnb_diag_hint(
-        tn_diags(vm->ctx),
-        "a plugin says what it computes with an entry of its table `meanings`: tn_meaning "
-        "in tenon/core/eval.h");
+    if (!tn_note_unusable(vm->ctx, "meaning", name))
+        tnb_diag_hint(
+            tn_diags(vm->ctx),
+            "a plugin says what it computes with an entry of its table `meanings`: tn_meaning "
+            "in tenon/core/eval.h");
     return NULL;
 }

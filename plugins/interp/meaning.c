@@ -33,6 +33,10 @@ description(tn_ctx *ctx, const char *name)
     tnb_err err = {0};
     tn_registry *reg = tn_ctx_registry(ctx);
     const tnk_tensor_intrin *t = reg ? tn_find_entry(reg, "tensor_intrin", name, &err) : NULL;
+    if (err.status == TNB_INVALID) { /* two plugins have it */
+        tn_error(ctx, 0, err.status, "%s", err.message);
+        tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
+    }
     const tn_node *desc = NULL, *impl;
     if (t && t->text) {
         const tn_module *m = tn_read_module(ctx, name, t->text, strlen(t->text));

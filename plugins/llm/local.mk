@@ -32,6 +32,6 @@ EXTRA_DIST += plugins/llm/llm.plugin.in plugins/llm/README.md
 # The manifest promises what the pass files hold.
 plugins/llm/llm.plugin: plugins/llm/llm.plugin.in plugins/provides.sh $(LLM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/llm && { cat $(srcdir)/plugins/llm/llm.plugin.in && \
-	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(LLM_PASSES); } > $@.tmp && \
+	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p;s|^    \.alias = "\(.*\)",$$|    pass_alias:\1|p' $(LLM_PASSES); } > $@.tmp && \
 	mv $@.tmp $@
 CLEANFILES += plugins/llm/llm.plugin

@@ -458,8 +458,14 @@ fold_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
         return func;
     folder f = {.ctx = pc->ctx, .m = m};
     f.certain = tn_func_attr(func, "global_symbol") != NULL;
+    tnb_err err = {0};
     f.can_evaluate =
-        tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, NULL);
+        tn_ctx_registry(pc->ctx) && tn_find_evaluator(tn_ctx_registry(pc->ctx), NULL, &err);
+    if (err.status == TNB_INVALID) {
+        tn_error(pc->ctx, 0, err.status, "%s", err.message);
+        tnb_diag_hint(tn_diags(pc->ctx), "%s", err.hint);
+        return NULL;
+    }
     tnb_ptrmap_init(&f.known, tn_scratch(pc->ctx));
     tnb_ptrmap_init(&f.retyped, tn_scratch(pc->ctx));
     transform_find_overwritten(pc->ctx, m, func, &f.overwritten);

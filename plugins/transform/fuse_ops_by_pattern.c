@@ -57,6 +57,26 @@ tell_refused(tn_ctx *ctx, const char *family)
     }
 }
 
+/* False after an error: two plugins have a pattern of the family by one name, and nothing says which one serves. */
+static bool
+one_provider_each(tn_ctx *ctx, const char *prefix, size_t n)
+{
+    const tnb_plugins *all = tn_registry_plugins(tn_ctx_registry(ctx));
+    uint32_t count = 0;
+    const tnb_provided *p =
+        all ? tnb_plugins_provided(all, tn_scratch(ctx), "pattern", &count) : NULL;
+    for (uint32_t i = 1; i < count; i++) {
+        tnb_err err = {0};
+        if (strncmp(p[i].name, prefix, n) != 0 || strcmp(p[i].name, p[i - 1].name) != 0 ||
+            tnb_plugins_find(all, "pattern", p[i].name, &err))
+            continue;
+        tn_error(ctx, 0, err.status, "%s", err.message);
+        tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
+        return false;
+    }
+    return true;
+}
+
 /* All registered patterns whose names begin with the first n characters of `prefix`, by falling
  * priority; of equal ones the later first. */
 static bool
@@ -65,6 +85,8 @@ add_family(tn_ctx *ctx, rule_list *out, const char *prefix, size_t n)
     tn_registry *reg = tn_ctx_registry(ctx);
     TNB_VEC(const tnk_fusion_pattern *) found = {0};
     const tnk_fusion_pattern *e;
+    if (!one_provider_each(ctx, prefix, n))
+        return false;
     for (uint32_t i = 0; (e = tn_registry_entry(reg, "pattern", i)); i++) {
         if (strncmp(e->base.name, prefix, n) != 0)
             continue;

@@ -96,6 +96,6 @@ EXTRA_DIST += plugins/transform/transform.plugin.in plugins/transform/README.md
 # The manifest promises what the pass files hold.
 plugins/transform/transform.plugin: plugins/transform/transform.plugin.in plugins/provides.sh $(TRANSFORM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/transform && { cat $(srcdir)/plugins/transform/transform.plugin.in && \
-	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p' $(TRANSFORM_PASSES); } > $@.tmp && \
+	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p;s|^    \.alias = "\(.*\)",$$|    pass_alias:\1|p' $(TRANSFORM_PASSES); } > $@.tmp && \
 	mv $@.tmp $@
 CLEANFILES += plugins/transform/transform.plugin

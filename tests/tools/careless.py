@@ -106,9 +106,17 @@ for what, name, kind, command in (
         ("rule", "careless.Tile", "rule", (*COMPILE, "--set", "tenon.prefer.target.careless=careless")),
         ("device", "careless", "device", RUN), ("loader", "careless", "loader", ("run", path("library.tno"), "--set", "tenon.prefer.device.careless=twin_rt"))):
     refused(f"a {what} of two plugins", tenon(*command, "--plugin-path", BOTH), f"{kind} '{name}'", "is provided by plugin", "twin", "hint:", "prefer.")
-every = [x for n in ("target.careless=twin", "CarelessPass=careless", "careless.Tile=twin", "external.careless=twin", "dialect.careless=twin",
-                     "importer.careless=twin", "device.careless=twin_rt", "loader.careless=careless_rt", "careless.fn=twin_rt")
-         for x in ("--set", "tenon.prefer." + n)]
+CHOICES = ("target.careless=twin", "CarelessPass=careless", "careless.Tile=twin", "external.careless=twin", "dialect.careless=twin",
+           "importer.careless=twin", "device.careless=twin_rt", "loader.careless=careless_rt", "careless.fn=twin_rt")
+
+
+def all_but(kind):
+    return [x for n in CHOICES if not n.startswith(kind + ".") for x in ("--set", "tenon.prefer." + n)]
+
+
+for kind, command in (("dialect", COMPILE), ("external", (*COMPILE, *GIVEN)), ("importer", ("compile", MODEL, "-t", "careless", "-o", path("x.tno")))):
+    refused(f"the {kind} alone of two plugins", tenon(*command, *all_but(kind), "--plugin-path", BOTH), f"{kind} 'careless' is provided by plugin", "twin", "hint:", "prefer.")
+every = all_but("nothing")
 r = tenon(*COMPILE, *GIVEN, *every, "--plugin-path", BOTH)
 check(r.returncode == 0, "where the site says which serves, it compiles", r)
 r = tenon("run", path("library.tno"), *every, "--plugin-path", BOTH)

@@ -16,10 +16,11 @@ TOOLS_TESTS = \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py tests/tools/settings.py \
 	tests/tools/tune.py \
+	tests/tools/twice.py \
 	tests/tools/usage.py tests/tools/variants.py tests/tools/text.py \
 	tests/tools/vendors.py
 TESTS += $(TOOLS_TESTS) tests/tools/models.sh tests/tools/onnx_suite.sh
-EXTRA_DIST += tests/tools/candidate.c tests/tools/candidate_fields.c tests/tools/candidate_tables.c tests/tools/careless.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
+EXTRA_DIST += tests/tools/candidate.c tests/tools/candidate_fields.c tests/tools/candidate_tables.c tests/tools/careless.c tests/tools/twice.c tests/tools/clitest.py tests/tools/models.sh tests/tools/onnx_suite.sh $(TOOLS_TESTS)
 
 # The sanitizers have an allocator of their own.
 EXTRA_DIST += tests/tools/no_memory.py tests/tools/memory_limits.py tests/tools/growth.py

@@ -46,8 +46,9 @@ typedef struct tn_pass_side {
 } tn_pass_side;
 
 typedef struct tn_pass {
-    tnb_entry base;    /* name: upstream's */
-    const char *alias; /* another accepted name, or NULL */
+    tnb_entry base; /* name: upstream's */
+    const char *
+        alias; /* another accepted name, which the manifest promises as `pass_alias:NAME`; or NULL */
     int opt_level;
     const tn_attr_schema *options; /* ends with a NULL name; may be NULL */
     /* Keys of tn_pass_ctx.config that the pass reads ("relax.FuseOps.max_depth"), ends with NULL;
