@@ -123,6 +123,13 @@ start(void)
     sim_options o = {.seed = number("CUDASIM_SEED", 0),
                      .late = number("CUDASIM_LATE", 0) != 0,
                      .races = number("CUDASIM_RACES", 1) != 0};
+    const char *costs = getenv("CUDASIM_COSTS");
+    if (costs && *costs) {
+        cu.costs = fopen(costs, "a");
+        if (!cu.costs)
+            return cu_refuse(CUDA_ERROR_INVALID_VALUE, "CUDASIM_COSTS: cannot write %s", costs);
+        o.costs = true;
+    }
     cu.late = o.late;
     cu.arch = (int)number("CUDASIM_ARCH", 80);
     cu.n_devices = (int)number("CUDASIM_DEVICES", 1);

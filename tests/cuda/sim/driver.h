@@ -8,6 +8,7 @@
 #include "sim.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #define CU_EXPORT __attribute__((visibility("default")))
 
@@ -82,6 +83,7 @@ typedef struct cu_command {
     CUevent event;
     uint64_t version; /* of the event */
     CUfunction function;
+    bool of_graph; /* a launch that a graph has captured */
     sim_launch_size size;
     uint8_t *data; /* parameters, or a copy of what is uploaded: owned */
     size_t n_data;
@@ -143,6 +145,7 @@ struct CUmod_st {
 typedef struct cu_driver {
     pthread_mutex_t lock;
     bool started, late;
+    FILE *costs; /* where a line for each launch goes, or NULL */
     sim_machine *machine;
     int n_devices, arch;
     size_t memory, used; /* of each device; of all */

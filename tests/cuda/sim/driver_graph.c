@@ -151,8 +151,11 @@ cuGraphLaunch(CUgraphExec e, CUstream s)
     s = cu_stream_of(s);
     if (!s || !e || e->tag != CU_EXEC)
         return cu_leave(CUDA_ERROR_INVALID_HANDLE);
-    for (const cu_command *c = e->nodes.first; c && r == CUDA_SUCCESS; c = c->next)
-        r = cu_enqueue(s, c);
+    for (const cu_command *c = e->nodes.first; c && r == CUDA_SUCCESS; c = c->next) {
+        cu_command one = *c;
+        one.of_graph = true;
+        r = cu_enqueue(s, &one);
+    }
     return cu_leave(r);
 }
 

@@ -188,12 +188,43 @@ code_of(sim_fault_kind k)
                                  : CUDA_ERROR_LAUNCH_FAILED;
 }
 
+static void
+write_cost(const cu_command *c)
+{
+    sim_cost k = sim_last_cost(cu.machine);
+    const uint32_t *grid = c->size.grid, *block = c->size.block;
+    fprintf(cu.costs, "kernel=%s graph=%d grid=%ux%ux%u block=%ux%ux%u",
+            sim_info(c->function->kernel).name, c->of_graph, grid[0], grid[1], grid[2], block[0],
+            block[1], block[2]);
+    const struct {
+        const char *name;
+        uint64_t value;
+    } values[] = {{"instructions", k.instructions},
+                  {"operations", k.operations},
+                  {"mma", k.matrix},
+                  {"ldmatrix", k.matrix_rows},
+                  {"cp_async", k.copies},
+                  {"barriers", k.barriers},
+                  {"global_bytes", k.global_bytes},
+                  {"global_sectors", k.global_sectors},
+                  {"global_least", k.global_least},
+                  {"shared_passes", k.shared_passes},
+                  {"shared_least", k.shared_least}};
+    for (size_t n = 0; n < sizeof values / sizeof *values; n++)
+        fprintf(cu.costs, " %s=%llu", values[n].name, (unsigned long long)values[n].value);
+    fputc('\n', cu.costs);
+    fflush(cu.costs);
+}
+
 CUresult
 cu_run_launch(CUcontext context, const cu_command *c)
 {
     tnb_err err;
-    if (sim_launch(cu.machine, c->function->kernel, &c->size, c->data, &err) == TNB_OK)
+    if (sim_launch(cu.machine, c->function->kernel, &c->size, c->data, &err) == TNB_OK) {
+        if (cu.costs)
+            write_cost(c);
         return CUDA_SUCCESS;
+    }
     return cu_broken(context, code_of(sim_last_fault(cu.machine)), "%s", err.message);
 }
 

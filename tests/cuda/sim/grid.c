@@ -312,6 +312,10 @@ sim_launch(sim_machine *m, sim_kernel *k, const sim_launch_size *size, const voi
     m->err = err ? err : &mine;
     m->last_effect = m->executed;
     m->time = 1;
+    m->n_launches++;
+    m->cost = (sim_cost){0};
+    if (m->options.costs)
+        sim_cost_prepare(k);
     if (!m->options.idle)
         m->options.idle = default_idle;
     r->total = (uint64_t)size->grid[0] * size->grid[1] * size->grid[2];

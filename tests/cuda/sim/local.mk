@@ -9,7 +9,7 @@ tests_cuda_sim_t_parse_LDADD = tests/cuda/sim/libsim.la $(BASE_LIB) $(CMOCKA_LIB
 check_LTLIBRARIES += tests/cuda/sim/libsim.la
 tests_cuda_sim_libsim_la_SOURCES = tests/cuda/sim/ptx.h tests/cuda/sim/sim.h tests/cuda/sim/machine.h tests/cuda/sim/decode.h \
 	tests/cuda/sim/number.h tests/cuda/sim/parse.c tests/cuda/sim/decode.c tests/cuda/sim/forms.c tests/cuda/sim/memory.c \
-	tests/cuda/sim/module.c tests/cuda/sim/race.c tests/cuda/sim/taint.c tests/cuda/sim/warp.c tests/cuda/sim/grid.c tests/cuda/sim/ops_async.c tests/cuda/sim/ops_carry.c \
+	tests/cuda/sim/module.c tests/cuda/sim/cost.c tests/cuda/sim/race.c tests/cuda/sim/taint.c tests/cuda/sim/warp.c tests/cuda/sim/grid.c tests/cuda/sim/ops_async.c tests/cuda/sim/ops_carry.c \
 	tests/cuda/sim/ops_float.c tests/cuda/sim/ops_half.c tests/cuda/sim/ops_integer.c tests/cuda/sim/ops_matrix.c \
 	tests/cuda/sim/ops_memory.c tests/cuda/sim/ops_move.c tests/cuda/sim/ops_warp.c
 tests_cuda_sim_libsim_la_CPPFLAGS = $(TEST_CPPFLAGS)

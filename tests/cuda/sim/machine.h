@@ -130,8 +130,11 @@ sim_type_bytes(sim_type t);
 
 /* ---- programs ---- */
 
+typedef struct sim_cost_kind sim_cost_kind;
+
 struct sim_kernel {
     sim_module *module;
+    sim_cost_kind *kinds; /* of each instruction, where costs are counted */
     const ptx_function *ptx;
     sim_insn *code;
     uint32_t n_code;
@@ -208,6 +211,8 @@ typedef struct sim_memory {
     uint8_t *host;   /* NULL: given back */
     uint8_t *known;  /* a bit a byte: initialized. NULL: all */
     sim_cell *cells; /* NULL: not yet */
+    uint32_t *
+        touched; /* by which launch each sector was loaded, then stored last (cost.c). NULL: not yet */
     bool is_host;
 } sim_memory;
 
@@ -327,6 +332,8 @@ struct sim_machine {
     uint64_t executed, last_effect;
     uint32_t first_block, n_blocks; /* of this launch; of all */
     uint32_t time;                  /* of what orders accesses (race.c) */
+    uint32_t n_launches;
+    sim_cost cost; /* of the launch */
     sim_fault_kind fault;
     tnb_err *err;
     jmp_buf failed;
@@ -356,6 +363,11 @@ sim_race(sim_warp *w, const sim_insn *i, uint32_t lane, uint64_t address, sim_ce
 void
 sim_race_loads(sim_warp *w, const sim_insn *i, uint32_t mask, const uint64_t *address,
                uint64_t start, sim_cell *cells, uint32_t bytes);
+/* Costs, where they are asked for: before a kernel is launched, and of each instruction for the lanes of a mask. */
+void
+sim_cost_prepare(sim_kernel *k);
+void
+sim_count(sim_warp *w, const sim_insn *i, uint32_t mask);
 sim_cell *
 sim_new_cells(size_t bytes);
 /* Numbers of blocks begin anew. */

@@ -36,6 +36,7 @@ sim_free(sim_machine *m)
                 free(m->memories[k][i].host);
             free(m->memories[k][i].known);
             free(m->memories[k][i].cells);
+            free(m->memories[k][i].touched);
         }
         free(m->memories[k]);
     }
@@ -202,8 +203,10 @@ sim_release(sim_machine *m, uint64_t address, tnb_err *err)
         free(x->host);
     free(x->known);
     free(x->cells);
+    free(x->touched);
     x->host = x->known = NULL;
     x->cells = NULL;
+    x->touched = NULL;
     return TNB_OK;
 }
 

@@ -17,6 +17,7 @@ typedef struct sim_options {
     uint64_t seed; /* not 0: warps are split at divergences, warps and blocks run in any order */
     bool late;     /* asynchronous copies complete at the last legal moment, else at once */
     bool races;    /* they are looked for */
+    bool costs;    /* of launches are counted */
     uint64_t idle; /* warp instructions without an effect until a launch counts as hung; 0: 2^30 */
 } sim_options;
 
@@ -106,4 +107,16 @@ sim_launch(sim_machine *m, sim_kernel *k, const sim_launch_size *size, const voi
            tnb_err *err);
 sim_fault_kind
 sim_last_fault(const sim_machine *m);
+
+/* What the last launch cost (cost.c). */
+typedef struct sim_cost {
+    uint64_t instructions; /* of warps */
+    uint64_t operations;   /* floating-point ones, of threads, and those of matrix units */
+    uint64_t matrix, matrix_rows, copies,
+        barriers; /* mma; ldmatrix, stmatrix; cp.async; of warps */
+    uint64_t global_bytes, global_sectors, global_least; /* asked for; moved; different ones */
+    uint64_t shared_passes, shared_least;
+} sim_cost;
+sim_cost
+sim_last_cost(const sim_machine *m);
 #endif

@@ -374,6 +374,8 @@ sim_run_warp(sim_warp *w, uint32_t turn)
             }
             m->executed++;
             turn--;
+            if (m->options.costs)
+                sim_count(w, i, active);
             if (i->flow == SIM_PLAIN) {
                 if (active && w->is_tainted)
                     sim_taint_move(w, i, active);
