@@ -200,6 +200,14 @@ normal_form(tnl_normal kind, tnl_text s, tnb_buf *out, tnb_err *err)
     return TNB_OK;
 }
 
+/* Of any kind: spacing and enclosing ones go with the accents too. */
+static bool
+is_mark(uint32_t code)
+{
+    utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)code);
+    return c == UTF8PROC_CATEGORY_MN || c == UTF8PROC_CATEGORY_MC || c == UTF8PROC_CATEGORY_ME;
+}
+
 static void
 each_char(tnl_normal kind, tnl_text s, tnb_buf *out)
 {
@@ -209,8 +217,7 @@ each_char(tnl_normal kind, tnl_text s, tnb_buf *out)
         if (kind == TNL_BYTE_LETTERS)
             for (size_t k = 0; k < n; k++)
                 tnl_put_char(out, tnl_byte_letter((uint8_t)s.s[i + k]));
-        else if (kind == TNL_STRIP_ACCENTS &&
-                 utf8proc_category((utf8proc_int32_t)c.code) == UTF8PROC_CATEGORY_MN)
+        else if (kind == TNL_STRIP_ACCENTS && is_mark(c.code))
             ;
         else if (kind == TNL_LOWERCASE && c.code == 0x130)
             tnb_buf_puts(out, "i\xcc\x87"); /* the one whose lower case is two characters */

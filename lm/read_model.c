@@ -174,8 +174,8 @@ tnl_read_model(tnl_tokenizer *t, const char *bytes, size_t n, tnb_err *err)
     t->model = m.kind == 1 ? TNL_UNIGRAM_MODEL : TNL_BPE_SCORED;
     t->decoder = TNL_DECODE_SENTENCEPIECE;
     t->fuse_unknown = t->single_precision = t->one_error_a_byte = true;
-    t->strip_first_space = !m.normal->suffix && (m.normal->dummy_prefix || m.normal->remove_extra);
-    t->strip_leading = !m.normal->suffix && m.normal->remove_extra;
+    t->strip_first_space = m.normal->dummy_prefix || m.normal->remove_extra;
+    t->strip_leading = m.normal->remove_extra;
     TNB_TRY(tnl_set_count(t, m.n_pieces, err));
     TNB_TRY(fields(t, (const uint8_t *)bytes, n, add_piece, &at, err));
     for (int i = 0; i <= TNL_PADDING; i++)

@@ -191,7 +191,6 @@ tnl_finish(tnl_tokenizer *t, tnb_err *err)
         }
         if (k->kind == TNL_NORMAL || k->kind == TNL_USER_DEFINED) {
             least = any && least < k->score ? least : k->score;
-            t->max_score = any && t->max_score > k->score ? t->max_score : k->score;
             any = true;
         }
         if (k->kind == TNL_USER_DEFINED && !k->added) {

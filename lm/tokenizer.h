@@ -204,7 +204,7 @@ struct tnl_tokenizer {
     bool has_user, single_precision;
     bool byte_fallback, fuse_unknown, ignore_merges;
     int32_t unknown;
-    double unknown_score, max_score;
+    double unknown_score;
 
     tnl_normalizer *normalizers;
     uint32_t n_normalizers;

@@ -35,10 +35,8 @@ tnl_unigram(const tnl_tokenizer *t, tnl_text s, tnl_ids *ids, tnb_err *err)
             int32_t id = t->trie.value[node];
             if (id < 0)
                 continue;
-            size_t length = k + 1 - i;
             const tnl_token *p = &t->tokens[id];
-            double own =
-                p->kind == TNL_USER_DEFINED ? (double)length * t->max_score - 0.1 : p->score;
+            double own = p->kind == TNL_USER_DEFINED ? 0 : p->score;
             double score = at[i].score + own;
             if (t->single_precision)
                 score = (float)at[i].score + (float)own;
@@ -46,7 +44,7 @@ tnl_unigram(const tnl_tokenizer *t, tnl_text s, tnl_ids *ids, tnb_err *err)
                 at[k + 1] = (best){.score = t->single_precision ? (float)score : score,
                                    .from = i,
                                    .id = id};
-            single |= length == n;
+            single |= k + 1 - i == n;
         }
         double score = at[i].score + t->unknown_score;
         if (t->single_precision)
