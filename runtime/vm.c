@@ -609,22 +609,21 @@ invoke(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_e
                : tnb_err_reason(err, st, "packed function", p->base.name, NULL);
 }
 
-/* On a device with streams. The runtime's own functions give work to devices through functions that keep the order. */
+/* On a device with streams, whose order the arguments are in before the call and after it, in which they may have gone elsewhere. */
 static tnb_status
 invoke_in_order(tnr_vm *vm, const tnb_vm_insn *in, tnr_value *args, tnr_value *ret, tnb_err *err)
 {
     const tnr_packed *p = vm->packed[in->b];
     bool apart = !p || !(p->flags & TNR_PACKED_STREAM);
-    bool own = p >= tnr_builtins && p < tnr_builtins + tnr_n_builtins;
     TNB_TRY(may_be_captured(vm, p, vm->p.text + vm->p.packed[in->b], err));
-    for (uint32_t i = 0; !own && i < in->aux; i++)
+    for (uint32_t i = 0; i < in->aux; i++)
         TNB_TRY(tnr_vm_order(vm, args[i], 0, err));
     if (apart)
         TNB_TRY(join_own_streams(vm, true, err));
     TNB_TRY(invoke(vm, in, args, ret, err));
     if (apart)
         TNB_TRY(join_own_streams(vm, false, err));
-    for (uint32_t i = 0; !own && i < in->aux; i++)
+    for (uint32_t i = 0; i < in->aux; i++)
         TNB_TRY(tnr_vm_order(vm, args[i], 0, err));
     return TNB_OK;
 }
