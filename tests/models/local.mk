@@ -17,6 +17,9 @@ TESTS += tests/models/random_weights.sh tests/models/magika.sh
 if BUILD_OPENCL
 TESTS += tests/models/opencl.sh
 endif
+if HAVE_CMOCKA
+TESTS += tests/models/cuda.sh
+endif
 if BUILD_VULKAN
 if BUILD_SPIRV
 TESTS += tests/models/gpu_generic.sh
@@ -25,6 +28,6 @@ endif
 endif
 endif
 EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh tests/models/random_weights.sh \
-	tests/models/magika.sh tests/models/gpu_generic.sh tests/models/gpu_models.sh tests/models/opencl.sh tests/models/conv_chains.py tests/models/convolutions.py tests/models/quantized.py \
+	tests/models/magika.sh tests/models/gpu_generic.sh tests/models/gpu_models.sh tests/models/opencl.sh tests/models/cuda.sh tests/models/conv_chains.py tests/models/convolutions.py tests/models/quantized.py \
 	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py \
 	tests/models/bench_cpu.py
