@@ -250,7 +250,7 @@ place_call(tn_rewriter *r, const tn_var_binding *vb, const tn_call *c, const rea
         if (tn_is_error(now))
             return now;
         if (now != args.at[i])
-            args = tn_list_with(p->ctx, args, i, now);
+            tn_list_change(p->ctx, &args, read->args, i, now);
     }
     const tn_type *type = type_at(p, c->base.type, most_wanted(p, vb->var));
     if (program)

@@ -194,7 +194,7 @@ do_value(canonicalizer *c, const tn_expr *v)
     for (uint32_t i = 0; i < f->params.n; i++) {
         const tn_expr *p = renew(c, f->params.at[i], replace(c, f->params.at[i]->type));
         if (p != f->params.at[i])
-            params = tn_list_with(c->ctx, params, i, p);
+            tn_list_change(c->ctx, &params, f->params, i, p);
     }
     const tn_type *ret = f->ret ? replace(c, f->ret) : NULL;
     const tn_expr *body = do_sequence(c, f->body);
@@ -256,10 +256,9 @@ do_sequence(canonicalizer *c, const tn_expr *e)
             c->failed |= tn_is_error(out[i]);
         }
         if (changed && !c->failed)
-            blocks =
-                tn_list_with(c->ctx, blocks, b,
-                             tn_binding_block_of(c->ctx, tn_list_of(c->ctx, out, block->bindings.n),
-                                                 tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
+            tn_list_change(c->ctx, &blocks, s->blocks, b,
+                           tn_binding_block_of(c->ctx, tn_list_of(c->ctx, out, block->bindings.n),
+                                               tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
     }
     if (c->failed)
         return tn_error_node(c->ctx);

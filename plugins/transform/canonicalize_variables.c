@@ -311,7 +311,7 @@ do_sequence(doer *d, const tn_expr *e)
         if (changed)
             nb = tn_binding_block_of(d->ctx, tn_list_of(d->ctx, out, n), dataflow);
         if (nb != TN_NODE(block))
-            blocks = tn_list_with(d->ctx, blocks, b, nb);
+            tn_list_change(d->ctx, &blocks, s->blocks, b, nb);
     }
     tn_rewriter r = {.ctx = d->ctx, .map = &d->uses};
     const tn_expr *body = tn_rewrite(&r, s->body);

@@ -249,10 +249,10 @@ walk_sequence(decomposer *d, const tn_expr *e)
         }
         d->renewed = inner.renewed;
         if (changed)
-            blocks = tn_list_with(d->ctx, blocks, b,
-                                  tn_binding_block_of(d->ctx,
-                                                      tn_list_of(d->ctx, inner.out.at, inner.out.n),
-                                                      inner.dataflow));
+            tn_list_change(d->ctx, &blocks, s->blocks, b,
+                           tn_binding_block_of(d->ctx,
+                                               tn_list_of(d->ctx, inner.out.at, inner.out.n),
+                                               inner.dataflow));
     }
     tn_rewriter r = {.ctx = d->ctx, .map = &d->renewed};
     const tn_expr *body = tn_rewrite(&r, s->body);

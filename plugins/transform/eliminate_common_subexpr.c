@@ -228,10 +228,9 @@ eliminate_sequence(eliminator *e, const tn_expr *x)
         if (dataflow)
             forget_dataflow(e, m);
         if (changed)
-            blocks =
-                tn_list_with(e->ctx, blocks, b,
-                             tn_binding_block_of(e->ctx, tn_list_of(e->ctx, out, block->bindings.n),
-                                                 dataflow));
+            tn_list_change(e->ctx, &blocks, s->blocks, b,
+                           tn_binding_block_of(e->ctx, tn_list_of(e->ctx, out, block->bindings.n),
+                                               dataflow));
     }
     tn_rewriter r = {.ctx = e->ctx, .map = &e->renamed};
     const tn_expr *body = tn_rewrite(&r, s->body);

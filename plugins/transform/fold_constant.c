@@ -53,7 +53,7 @@ resolve(folder *f, const tn_expr *e)
     for (uint32_t i = 0; i < t->fields.n; i++) {
         const tn_expr *r = resolve(f, t->fields.at[i]);
         if (r != fields.at[i])
-            fields = tn_list_with(f->ctx, fields, i, r);
+            tn_list_change(f->ctx, &fields, t->fields, i, r);
     }
     return fields.at == t->fields.at ? e : tn_tuple_of(f->ctx, fields);
 }
@@ -65,7 +65,7 @@ resolve_args(folder *f, const tn_call *c)
     for (uint32_t i = 0; i < c->args.n; i++) {
         const tn_expr *r = resolve(f, c->args.at[i]);
         if (r != args.at[i])
-            args = tn_list_with(f->ctx, args, i, r);
+            tn_list_change(f->ctx, &args, c->args, i, r);
     }
     if (args.at == c->args.at)
         return TN_NODE(c);
@@ -89,7 +89,7 @@ resolve_result(folder *f, const tn_expr *e)
     for (uint32_t i = 0; i < t->fields.n; i++) {
         const tn_expr *r = resolve_result(f, t->fields.at[i]);
         if (r != fields.at[i])
-            fields = tn_list_with(f->ctx, fields, i, r);
+            tn_list_change(f->ctx, &fields, t->fields, i, r);
     }
     return fields.at == t->fields.at ? e : tn_tuple_of(f->ctx, fields);
 }
@@ -398,7 +398,7 @@ fold_bindings(folder *f, const tn_bindings_block *block, bool dataflow)
             var = tn_var_retyped(f->ctx, var, v->type);
             tnb_ptrmap_set(&f->retyped, vb->var, var);
         }
-        list = tn_list_with(f->ctx, list, i, tn_var_binding_of(f->ctx, var, v));
+        tn_list_change(f->ctx, &list, block->bindings, i, tn_var_binding_of(f->ctx, var, v));
         tn_at(f->ctx, old);
     }
     return list;
@@ -439,7 +439,8 @@ fold_sequence(folder *f, const tn_expr *e)
         bool dataflow = tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK);
         tn_list list = fold_bindings(f, block, dataflow);
         if (list.at != block->bindings.at)
-            blocks = tn_list_with(f->ctx, blocks, b, tn_binding_block_of(f->ctx, list, dataflow));
+            tn_list_change(f->ctx, &blocks, seq->blocks, b,
+                           tn_binding_block_of(f->ctx, list, dataflow));
     }
     const tn_expr *result = resolve_result(f, seq->body);
     return blocks.at == seq->blocks.at && result == seq->body

@@ -146,10 +146,9 @@ prune_sequence(pruner *p, const tn_expr *e)
             kept[--at] = binding;
         }
         if (changed)
-            blocks =
-                tn_list_with(p->ctx, blocks, b,
-                             tn_binding_block_of(p->ctx, tn_list_of(p->ctx, kept + at, n - at),
-                                                 tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
+            tn_list_change(p->ctx, &blocks, s->blocks, b,
+                           tn_binding_block_of(p->ctx, tn_list_of(p->ctx, kept + at, n - at),
+                                               tn_is(TN_NODE(block), TN_KIND_DATAFLOW_BLOCK)));
     }
     return blocks.at == s->blocks.at ? e : transform_sequence(p->ctx, blocks, s->body);
 }

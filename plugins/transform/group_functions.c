@@ -158,7 +158,7 @@ import_value(maker *k, const tn_expr *v)
         for (uint32_t i = 0; i < args.n; i++) {
             const tn_expr *inner = import_leaf(k, args.at[i]);
             if (inner != args.at[i])
-                args = tn_list_with(k->ctx, args, i, inner);
+                tn_list_change(k->ctx, &args, c->args, i, inner);
         }
         const tn_expr *op = tn_is_var(c->op) ? import_leaf(k, c->op) : c->op;
         return tn_call_of(k->ctx, op, args, c->attrs, c->ty_args, c->base.type);
@@ -436,11 +436,12 @@ emit_call(orderer *o, group *g)
 {
     tn_ctx *ctx = o->g->ctx;
     make_function(o->g, g);
+    const tn_list was = g->args;
     for (uint32_t i = 0; i < g->args.n; i++)
         if (tn_is(g->args.at[i], TN_KIND_TUPLE_GET)) { /* an argument has to be a leaf */
             const tn_expr *leaf = tn_dataflow_var_new(ctx, "lv", g->args.at[i]->type);
             TNB_PUSH(o->arena, o->out, tn_var_binding_of(ctx, leaf, g->args.at[i]));
-            g->args = tn_list_with(ctx, g->args, i, leaf);
+            tn_list_change(ctx, &g->args, was, i, leaf);
         }
     if (g->outputs.n == 1) {
         /* the result keeps its variable, and that its (equal) type */
@@ -564,7 +565,7 @@ rewrite_seq(grouping *g, const tn_expr *e)
     for (uint32_t i = 0; i < seq->blocks.n; i++) {
         const tn_node *block = rewrite_block(g, seq->blocks.at[i]);
         if (block != seq->blocks.at[i])
-            blocks = tn_list_with(g->ctx, blocks, i, block);
+            tn_list_change(g->ctx, &blocks, seq->blocks, i, block);
     }
     return blocks.at == seq->blocks.at ? e : tn_seq_expr_of(g->ctx, blocks, seq->body);
 }

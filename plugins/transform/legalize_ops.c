@@ -223,7 +223,7 @@ with_leaf_args(legalizer *l, bindings *out, const tn_call *call)
     for (uint32_t i = 0; i < args.n; i++) {
         const tn_expr *leaf = as_leaf(l, out, call->args.at[i]);
         if (leaf != call->args.at[i])
-            args = tn_list_with(l->ctx, args, i, leaf);
+            tn_list_change(l->ctx, &args, call->args, i, leaf);
     }
     if (args.at == call->args.at)
         return TN_NODE(call);
@@ -363,7 +363,7 @@ with_hidden_integers(legalizer *l, bindings *out, const tn_call *call)
             continue;
         const tn_expr *var = fresh_var(l, out, t);
         push_value(l, out, var, a);
-        args = tn_list_with(l->ctx, args, i, var);
+        tn_list_change(l->ctx, &args, call->args, i, var);
     }
     return args.at == call->args.at ? call
                                     : tn_as_call(tn_call_of(l->ctx, call->op, args, call->attrs,
@@ -533,7 +533,7 @@ legal_seq(legalizer *l, const tn_expr *e)
     for (uint32_t i = 0; i < seq->blocks.n; i++) {
         const tn_node *block = legal_block(l, seq->blocks.at[i]);
         if (block != seq->blocks.at[i])
-            blocks = tn_list_with(l->ctx, blocks, i, block);
+            tn_list_change(l->ctx, &blocks, seq->blocks, i, block);
     }
     return blocks.at == seq->blocks.at ? e : tn_seq_expr_of(l->ctx, blocks, seq->body);
 }

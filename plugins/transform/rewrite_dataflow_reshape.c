@@ -170,19 +170,18 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
     rewriting *w = r->user;
     if (!tn_is(n, TN_KIND_DATAFLOW_BLOCK))
         return NULL;
-    tn_list bindings = ((const tn_bindings_block *)n)->bindings;
-    const tn_node *const *before = bindings.at;
-    for (uint32_t i = 0; i < bindings.n; i++) {
-        const tn_var_binding *vb = tn_as_var_binding(bindings.at[i]);
+    const tn_list was = ((const tn_bindings_block *)n)->bindings;
+    tn_list bindings = was;
+    for (uint32_t i = 0; i < was.n; i++) {
+        const tn_var_binding *vb = tn_as_var_binding(was.at[i]);
         const tn_expr *reshape =
             vb && tn_is(vb->var, TN_KIND_DATAFLOW_VAR) && !tnb_ptrmap_has(&w->overwritten, vb->var)
                 ? as_reshape(w, vb->value)
                 : NULL;
         if (reshape && !tn_is_error(reshape))
-            bindings =
-                tn_list_with(w->ctx, bindings, i, tn_var_binding_of(w->ctx, vb->var, reshape));
+            tn_list_change(w->ctx, &bindings, was, i, tn_var_binding_of(w->ctx, vb->var, reshape));
     }
-    return bindings.at == before ? NULL : tn_binding_block_of(w->ctx, bindings, true);
+    return bindings.at == was.at ? NULL : tn_binding_block_of(w->ctx, bindings, true);
 }
 
 static const tn_node *

@@ -60,12 +60,13 @@ cast_to_buffer(casting *c, const tn_expr *arg, const tn_buffer *b)
 }
 
 static tn_list
-cast_arguments(casting *c, const tn_prim_func *f, tn_list args)
+cast_arguments(casting *c, const tn_prim_func *f, tn_list was)
 {
+    tn_list args = was;
     for (uint32_t i = 0; i < args.n && i < f->buffers.n; i++) {
         const tn_buffer *b = f->buffers.at[i] ? tn_as_buffer(f->buffers.at[i]) : NULL;
         if (b && !says_enough(args.at[i]->type))
-            args = tn_list_with(c->ctx, args, i, cast_to_buffer(c, args.at[i], b));
+            tn_list_change(c->ctx, &args, was, i, cast_to_buffer(c, args.at[i], b));
     }
     return args;
 }
@@ -162,9 +163,9 @@ shape_casts_placed(tn_ctx *ctx, const tn_module *module, const tn_seq_expr *seq)
             changed |= c.out.at[c.out.n - 1] != bindings.at[i];
         }
         if (changed)
-            blocks = tn_list_with(ctx, blocks, b,
-                                  tn_binding_block_of(ctx, tn_list_of(ctx, c.out.at, c.out.n),
-                                                      c.dataflow));
+            tn_list_change(ctx, &blocks, seq->blocks, b,
+                           tn_binding_block_of(ctx, tn_list_of(ctx, c.out.at, c.out.n),
+                                               c.dataflow));
     }
     return blocks.at == seq->blocks.at ? seq
                                        : tn_as_seq_expr(tn_seq_expr_of(ctx, blocks, seq->body));

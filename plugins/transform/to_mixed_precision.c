@@ -220,7 +220,7 @@ now(mixer *m, const tn_expr *leaf)
     for (uint32_t i = 0; i < fields.n; i++) {
         const tn_expr *field = now(m, t->fields.at[i]);
         if (field != t->fields.at[i])
-            fields = tn_list_with(m->ctx, fields, i, field);
+            tn_list_change(m->ctx, &fields, t->fields, i, field);
     }
     return fields.at == t->fields.at ? leaf : tn_tuple_of(m->ctx, fields);
 }
@@ -482,8 +482,9 @@ is_half_input(const mixer *m, const tn_expr *param)
 /* Parameters named in fp16_input_names take float16; not those of functions with callers in the
  * module. */
 static tn_list
-retyped_params(mixer *m, tn_list params)
+retyped_params(mixer *m, tn_list was)
 {
+    tn_list params = was;
     if (!tn_func_attr(TN_NODE(m->func), "global_symbol") || m->called)
         return params;
     for (uint32_t i = 0; i < params.n; i++) {
@@ -495,7 +496,7 @@ retyped_params(mixer *m, tn_list params)
             tn_var_retyped(m->ctx, p,
                            tn_ty_tensor_of(m->ctx, t->shape, TNB_F16, t->ndim, t->vdevice));
         tnb_ptrmap_set(&m->renamed, p, half);
-        params = tn_list_with(m->ctx, params, i, half);
+        tn_list_change(m->ctx, &params, was, i, half);
     }
     return params;
 }
@@ -580,10 +581,10 @@ each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, 
     for (uint32_t i = 0; i < seq->blocks.n && !m.failed; i++) {
         const tn_node *block = seq->blocks.at[i];
         if (tn_is(block, TN_KIND_DATAFLOW_BLOCK)) {
-            blocks = tn_list_with(pc->ctx, blocks, i, mix_block(&m, block));
+            tn_list_change(pc->ctx, &blocks, seq->blocks, i, mix_block(&m, block));
             changed |= !tn_equal(pc->ctx, block, blocks.at[i], true, NULL);
         } else if (copies) {
-            blocks = tn_list_with(pc->ctx, blocks, i, tn_subst(pc->ctx, block, &wide));
+            tn_list_change(pc->ctx, &blocks, seq->blocks, i, tn_subst(pc->ctx, block, &wide));
         }
     }
     if (m.failed)
@@ -627,7 +628,7 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
             continue;
         const tn_node *attrs = tn_dictv(pc->ctx, "dtype", tn_dtype_imm_of(pc->ctx, was), NULL);
         const tn_expr *wide = tn_call_opv(pc->ctx, "relax.astype", attrs, b->params.at[i], NULL);
-        args = tn_list_with(pc->ctx, args, i, transform_caller_bind(&c, wide));
+        tn_list_change(pc->ctx, &args, b->params, i, transform_caller_bind(&c, wide));
         narrowed = true;
     }
     if (!narrowed)

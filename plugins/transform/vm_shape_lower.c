@@ -562,7 +562,7 @@ lower_leaf(lowering *l, const tn_expr *e)
         for (uint32_t i = 0; i < fields.n; i++) {
             const tn_expr *f = lower_leaf(l, fields.at[i]);
             if (f != fields.at[i])
-                fields = tn_list_with(l->ctx, fields, i, f);
+                tn_list_change(l->ctx, &fields, t->fields, i, f);
         }
         return fields.at == t->fields.at ? e : tn_tuple_of(l->ctx, fields);
     }
@@ -628,7 +628,7 @@ lower_value(lowering *l, const tn_expr *v)
     for (uint32_t i = 0; i < args.n; i++) {
         const tn_expr *a = lower_leaf(l, args.at[i]);
         if (a != args.at[i])
-            args = tn_list_with(l->ctx, args, i, a);
+            tn_list_change(l->ctx, &args, c->args, i, a);
     }
     return args.at == c->args.at
                ? v
