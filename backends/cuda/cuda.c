@@ -3,7 +3,10 @@
  * passes: pipeline.c. */
 #include "cuda.h"
 
+#include <stdlib.h>
+
 #include "tenon/kit/emit.h"
+#include "tenon/kit/rule.h"
 
 static const char *const kinds[] = {"cuda", NULL};
 
@@ -15,6 +18,9 @@ static const tn_attr_schema attrs[] = {
     {"max_threads_per_block", TN_ATTR_INT, 0, "1024", "threads a block may have", "1..65536"},
     {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most", "1..65536"},
     {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
+    {"matrix_units", TN_ATTR_STRS, 0, "[\"auto\"]",
+     "dtypes of matrices that cuda.MatmulMMA multiplies by matrix units; auto: those that the "
+     "architecture has"},
     {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block", ">=1"},
     {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known", ">=0"},
     {"nvrtc", TN_ATTR_STR, 0, "\"\"",
@@ -49,13 +55,27 @@ is_arch(const char *s)
     return digits >= 2 && digits <= 3 && (!*end || ((*end == 'a' || *end == 'f') && !end[1]));
 }
 
+/* Those of mma; sm_75 has none for bfloat16. */
+static const tn_node *
+matrix_units(tn_ctx *ctx, long capability)
+{
+    const tn_node *d[] = {tn_string(ctx, "float16"), tn_string(ctx, "bfloat16")};
+    return tn_array_of(ctx, tn_list_of(ctx, d, capability < 75 ? 0 : capability < 80 ? 1 : 2));
+}
+
 static const tn_node *
 probe(tn_ctx *ctx, const tn_node *target, void *self)
 {
     (void)self;
     const char *arch = tn_dict_str(target, "arch", "");
+    const tn_array *units = tn_as_array(tn_dict_get(target, "matrix_units"));
+    const tn_string_imm *first =
+        units && units->items.n == 1 ? tn_as_string_imm(units->items.at[0]) : NULL;
     if (is_arch(arch))
-        return target;
+        return first && !strcmp(first->value, "auto")
+                   ? tn_dict_set(ctx, target, "matrix_units",
+                                 matrix_units(ctx, strtol(arch + 3, NULL, 10)))
+                   : target;
     tn_error(ctx, 0, TNB_INVALID, "target cuda: the architecture '%s' is not known", arch);
     tnb_diag_hint(tn_diags(ctx), "architectures are called as by nvcc: sm_80, sm_90a, sm_100f ...");
     return NULL;
@@ -78,7 +98,11 @@ static const tn_target_kind cuda = {
 };
 static const tn_target_kind *const targets[] = {&cuda};
 
+static const tnk_rule *const rules[] = {&tnk_rule_cuda_matmul};
+
 static const tnk_dialect *const dialects[] = {&cuda_dialect};
 
 TN_PLUGIN(cuda, "0.1.0", "Apache-2.0", "the CUDA target: CUDA C++, compiled by NVRTC",
-          .targets = targets, .n_targets = 1, .dialects = dialects, .n_dialects = 1);
+          .targets = targets, .n_targets = 1, .dialects = dialects, .n_dialects = 1, .rules = rules,
+          .n_rules = 1, .tensor_intrins = cuda_matrix_intrins,
+          .n_tensor_intrins = CUDA_N_MATRIX_INTRINS);

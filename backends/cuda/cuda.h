@@ -4,6 +4,8 @@
 #define TENON_BACKENDS_CUDA_H
 
 #include "tenon/kit/codegen.h"
+#include "tenon/kit/emit_hooks.h"
+#include "tenon/kit/tensor_intrin.h"
 
 /* ---- codegen.c ---- */
 extern const struct tnk_codegen cuda_codegen;
@@ -12,6 +14,13 @@ int64_t
 cuda_threads(const tnk_kernel *k);
 /* ---- dialect.c ---- */
 extern const struct tnk_dialect cuda_dialect;
+/* ---- matrix.c ---- */
+/* Writes a call of ldmatrix or mma; false: it is another one. */
+bool
+cuda_matrix_call(tnk_emitter *e, const tn_call *c);
+/* ---- matrix_intrins.c ---- */
+enum { CUDA_N_MATRIX_INTRINS = 10 };
+extern const tnk_tensor_intrin *const cuda_matrix_intrins[CUDA_N_MATRIX_INTRINS];
 /* ---- vectors.c ---- */
 extern const struct tnk_vector_structs cuda_vectors;
 /* ---- pipeline.c ---- */

@@ -11,17 +11,19 @@
  */
 #include "cuda.h"
 
+#include "tenon/kit/lists.h"
+
 /* Key operators to kernels and libraries made for them. */
 const char *const cuda_library_dispatch[] = {
     "@gpu_dispatch",
     NULL,
 };
 
-/* Tensor programs for everything else, fused and on threads. */
+/* Tensor programs for everything else, fused and on threads: @gpu_schedule with matrix units. */
 const char *const cuda_legalize[] = {
     "@tensor_programs",
     "DeadCodeElimination",
-    "@gpu_schedule",
+    "ApplyDefaultSchedule{rules=[MatmulMMA," TNK_GPU_RULES "]}",
     NULL,
 };
 

@@ -15,6 +15,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/kernel.c \
 	kit/lower/loop_partition.c \
 	kit/lower/lower.h \
+	kit/lower/lower_fragments.c \
 	kit/lower/lower_init_block.c \
 	kit/lower/lower_int64.c \
 	kit/lower/lower_intrin.c \

@@ -9,6 +9,7 @@
  *     LowerInitBlock                          no block has an `init`
  *     LowerMatchBuffer                        no block has match_buffers
  *     ConvertBlocksToOpaque                   no blocks: predicates are ifs, allocations are AllocBuffer statements
+ *     LowerFragments                          each thread of a warp has its registers of what the warp holds together
  *     LowerIndexChecks                        indices that came as data are checked as the target says
  *     UniformBarriers                         barriers of the program stand where all threads of a block come
  *     ThreadSync                              barriers where threads meet in shared memory
@@ -107,6 +108,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_thread_sync, tnk_pass_plan_shared_memory, tnk_pass_common_subexpr,
     tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors,
     tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access,
-    tnk_pass_widen_arithmetic, tnk_pass_widen_storage, tnk_pass_lower_int64, tnk_pass_lower_math;
+    tnk_pass_widen_arithmetic, tnk_pass_widen_storage, tnk_pass_lower_int64, tnk_pass_lower_math,
+    tnk_pass_lower_fragments;
 
 #endif

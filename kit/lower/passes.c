@@ -38,4 +38,5 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_widen_arithmetic,
     &tnk_pass_widen_storage,
     &tnk_pass_lower_int64,
+    &tnk_pass_lower_fragments,
 };

@@ -112,9 +112,36 @@ add(collector *c, const tn_node *n, tn_list idx, bool is_store)
 }
 
 static tn_walk_step
+in_expr(void *user, const tn_node *n);
+
+/* ldmatrix reads 16 bytes of a row in shared memory from where its address points to; what it loads into is not looked at. */
+static bool
+matrix_row(collector *c, const tn_node *n)
+{
+    enum { SHARED = 6, BYTES = 16 };
+    const tn_call *call = tn_is_intrin(n, TN_INTRIN_ptx_ldmatrix) ? tn_as_call(n) : NULL;
+    const tn_expr *p = call && call->args.n > SHARED ? call->args.at[SHARED] : NULL;
+    const tn_buffer_load *l =
+        tn_is_intrin(p, TN_INTRIN_address_of) ? tn_as_buffer_load(tn_as_call(p)->args.at[0]) : NULL;
+    if (!l || l->buffer != c->buffer || !l->indices.n)
+        return false;
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        tn_walk(l->indices.at[i], 0, in_expr, NULL, c);
+    add(c, TN_NODE(l), l->indices, false);
+    tnk_access *a = &c->out->v.at[c->out->v.n - 1];
+    const tn_expr **hi = &a->hi[l->indices.n - 1];
+    int64_t more = BYTES / (int64_t)tnb_dtype_bytes(tn_as_buffer(l->buffer)->dtype) - 1;
+    if (*hi)
+        *hi = tn_add(c->ctx, *hi, tn_int_imm_of(c->ctx, tn_dtype_of(*hi), more));
+    return true;
+}
+
+static tn_walk_step
 in_expr(void *user, const tn_node *n)
 {
     collector *c = user;
+    if (matrix_row(c, n))
+        return TN_WALK_SKIP;
     if (n->kind == TN_KIND_LET) {
         tnb_ptrmap_set(&c->inner, ((const tn_let *)n)->var, n);
         TNB_PUSH(tn_scratch(c->ctx), c->opaque, ((const tn_let *)n)->var);

@@ -183,6 +183,10 @@ gpu_reduce_together(tnk_sch *s, const gpu_target *t);
 /* acc + x * y, with casts anywhere: the two loads. */
 bool
 gpu_product_of(const tn_block *b, const tn_buffer_load *l[2]);
+/* The operands of such a block, and of the result's dimensions rows, which the first one has alone, and columns, which the second
+ * one has: that is the operand of the last dimension of several elements. */
+bool
+gpu_operands(const tnk_item *block, const tn_buffer_load *load[2], uint32_t dim[2]);
 bool
 gpu_load_uses(const tn_buffer_load *l, const tn_expr *var);
 /* The function's one reduction, of one result; NULL: there are several, or something that depends on its order. */

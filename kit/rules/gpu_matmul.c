@@ -92,34 +92,39 @@ typedef struct matmul {
     int64_t budget; /* bytes of shared memory for operands as large as the tile */
 } matmul;
 
-/* Finds the operand that has the last dimension of several elements, and the other one's. */
+bool
+gpu_operands(const tnk_item *block, const tn_buffer_load *load[2], uint32_t dim[2])
+{
+    const tn_block *b = block->block;
+    const tn_buffer_store *st = tnk_block_store(b);
+    if (!gpu_product_of(b, load) || load[0]->buffer == load[1]->buffer)
+        return false;
+    dim[0] = dim[1] = UINT32_MAX;
+    for (int pass = 0; pass < 2 && dim[1] == UINT32_MAX; pass++)
+        for (uint32_t i = st->indices.n; i-- > 0;) {
+            uint32_t k = gpu_iter_of_dim(block, i);
+            bool x = gpu_load_uses(load[0], st->indices.at[i]),
+                 y = gpu_load_uses(load[1], st->indices.at[i]);
+            if (k == UINT32_MAX || x == y || gpu_iter_extent(block, k) == 1)
+                continue;
+            if (dim[1] == UINT32_MAX) {
+                if (x) { /* columns are the second operand's */
+                    const tn_buffer_load *l = load[0];
+                    load[0] = load[1];
+                    load[1] = l;
+                }
+                dim[1] = i;
+            } else if (x && dim[0] == UINT32_MAX) {
+                dim[0] = i;
+            }
+        }
+    return dim[0] != UINT32_MAX;
+}
+
 static bool
 recognize(matmul *m)
 {
-    const tn_block *b = m->block->block;
-    const tn_buffer_store *st = tnk_block_store(b);
-    if (!gpu_product_of(b, m->load) || m->load[0]->buffer == m->load[1]->buffer)
-        return false;
-    m->dim[0] = m->dim[1] = UINT32_MAX;
-    for (int pass = 0; pass < 2 && m->dim[1] == UINT32_MAX; pass++)
-        for (uint32_t i = st->indices.n; i-- > 0;) {
-            uint32_t k = gpu_iter_of_dim(m->block, i);
-            bool x = gpu_load_uses(m->load[0], st->indices.at[i]),
-                 y = gpu_load_uses(m->load[1], st->indices.at[i]);
-            if (k == UINT32_MAX || x == y || gpu_iter_extent(m->block, k) == 1)
-                continue;
-            if (m->dim[1] == UINT32_MAX) {
-                if (x) { /* columns are the second operand's */
-                    const tn_buffer_load *l = m->load[0];
-                    m->load[0] = m->load[1];
-                    m->load[1] = l;
-                }
-                m->dim[1] = i;
-            } else if (x && m->dim[0] == UINT32_MAX) {
-                m->dim[0] = i;
-            }
-        }
-    return m->dim[0] != UINT32_MAX;
+    return gpu_operands(m->block, m->load, m->dim);
 }
 
 static void

@@ -20,7 +20,9 @@ scope_rank(const char *scope)
 {
     if (!scope || !*scope || !strncmp(scope, "global", 6))
         return 0;
-    return !strncmp(scope, "shared", 6) ? 1 : !strncmp(scope, "warp", 4) ? 2 : 3;
+    return !strncmp(scope, "shared", 6)                                   ? 1
+           : !strncmp(scope, "warp", 4) || !strncmp(scope, "fragment", 8) ? 2
+                                                                          : 3;
 }
 
 bool

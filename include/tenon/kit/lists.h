@@ -34,7 +34,8 @@
     LIST("generic", "@memory, @vm", "What every target's finalize does.")                        \
     LIST("gpu_lower",                                                                            \
          "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, ConvertBlocksToOpaque, "  \
-         "Simplify, LowerIndexChecks, UniformBarriers, ThreadSync, UnifyThreadBinding, "         \
+         "Simplify, LowerFragments, LowerIndexChecks, UniformBarriers, ThreadSync, "             \
+         "UnifyThreadBinding, "                                                                  \
          "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, FlattenBuffer, "       \
          "PlanSharedMemory, LowerViews, Simplify, LoopPartition, VectorizeLoop, SplitVectors, "  \
          "UnrollLoop, Simplify, HoistIfThenElse, RemoveNoOp, NarrowDataType, "                   \

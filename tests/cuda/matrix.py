@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrix products of float16 and bfloat16 on matrix units: -t cuda computes on the simulated device, which looks for races, what the cpu
+does, for operands of both orders, extents that no tile divides, and what is computed of the result."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+import clitest
+from clitest import BUILD, check, path, tenon, write
+
+SIM = os.path.join(BUILD, "tests", "cuda", "sim", ".libs")
+MODEL = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 72), "float32"), w: R.Tensor((72, 96), "float32"), v: R.Tensor((40, 96), "float32"), b: R.Tensor((96,), "float32")):
+        n = T.int64()
+        with R.dataflow():
+            y = R.nn.relu(R.add(R.matmul(R.astype(x, "{0}"), R.astype(w, "{0}")), R.astype(b, "{0}")))
+            z = R.matmul(y, R.permute_dims(R.astype(v, "{0}")), out_dtype="float32")
+            a = R.astype(y, "float32")
+            R.output(a, z)
+        return (a, z)
+"""
+if not os.path.exists(os.path.join(SIM, "libcuda.so.1")):
+    print("no simulated device (cmocka is missing)")
+    sys.exit(77)
+
+
+def sim(arch, order):
+    return dict(os.environ, LD_LIBRARY_PATH=SIM + ":" + os.environ.get("LD_LIBRARY_PATH", ""), CUDASIM_ARCH=arch, **order)
+
+
+def numbers(directory):
+    return [clitest.read_npy(os.path.join(directory, file))[2] for file in sorted(os.listdir(directory))]
+
+
+INPUTS = []
+for name, shape in (("x", (50, 72)), ("w", (72, 96)), ("v", (40, 96)), ("b", (96,))):
+    count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+    with open(path(name + ".npy"), "wb") as f:
+        f.write(clitest.npy_bytes("<f4", shape, [(i * 37 % 101 - 50) / 64 for i in range(count)]))
+    INPUTS += ["-i", name + "=" + path(name + ".npy")]
+for dtype, arch, order, error in (("float16", "80", {}, 2e-3), ("float16", "75", {"CUDASIM_SEED": "1"}, 2e-3),
+                                  ("bfloat16", "80", {"CUDASIM_SEED": "2", "CUDASIM_LATE": "1"}, 2e-2)):
+    file, made = write(dtype + ".py", MODEL.format(dtype)), path(f"{dtype}_{arch}.tno")
+    r = tenon("compile", file, "-t", "cuda", "--set", "target.cuda.arch=sm_" + arch, "-o", made)
+    if r.returncode != 0 and "NVRTC" in r.stderr:
+        print("no NVRTC")
+        sys.exit(77)
+    check(r.returncode == 0, f"{dtype} for sm_{arch} is compiled", r)
+    with open(made, "rb") as f:
+        data = f.read()
+    check((b"mma.sync.aligned.m16n8k16" if arch == "80" else b"mma.sync.aligned.m16n8k8") in data and b"ldmatrix" in data, f"{dtype} for sm_{arch} is multiplied by matrix units")
+    cpu = tenon("run", file, *INPUTS, "-o", path("cpu"))
+    gpu = tenon("run", made, *INPUTS, "-o", path("cuda"), env=sim(arch, order))
+    same = cpu.returncode == 0 and gpu.returncode == 0
+    for a, b in zip(*(numbers(path(d)) for d in ("cpu", "cuda"))) if same else ():
+        same = same and len(a) == len(b) > 0 and all(abs(x - y) <= error * (1 + abs(x)) for x, y in zip(a, b))
+    check(same, f"{dtype}, sm_{arch}, {order}: as on the cpu", gpu)
+clitest.done()
