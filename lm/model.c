@@ -127,6 +127,27 @@ is_interleaved(const json_t *weight)
     return kind && strcmp(kind, "interleave_rows") == 0;
 }
 
+/* Numbers that nobody can draw with are found when the model is opened. */
+static tnb_status
+read_sampling(tnl_model *m, const json_t *g, tnb_err *err)
+{
+    tnl_sampling *s = &m->facts.sampling;
+    const double k = json_number_value(json_object_get(g, "top_k"));
+    *s = (tnl_sampling){.size = sizeof *s,
+                        .top_k = k >= 0 && k <= INT32_MAX ? (int32_t)k : -1,
+                        .temperature = json_number_value(json_object_get(g, "temperature")),
+                        .top_p = json_number_value(json_object_get(g, "top_p")),
+                        .min_p = json_number_value(json_object_get(g, "min_p")),
+                        .repetition = json_number_value(json_object_get(g, "repetition_penalty"))};
+    tnl_sampler *try;
+    tnb_status st = tnl_sampler_new(s, 1, &try, err);
+    if (st == TNB_OK)
+        tnl_sampler_free(try);
+    else
+        tnb_err_prefix(err, "the artifact's 'generation'");
+    return st;
+}
+
 static tnb_status
 read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err *err)
 {
@@ -142,6 +163,7 @@ read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err
                                        "list"),
                        i, v) if (!is_interleaved(v)) m->facts.weight_bytes +=
         (uint64_t)count_of(v, "bytes");
+    TNB_TRY(read_sampling(m, json_object_get(model, "generation"), err));
     TNB_TRY(open_tokenizer(m, model, o, err));
     add_stop(m, tnl_meaning_token(m->tokenizer, TNL_END_OF_TEXT));
     return TNB_OK;

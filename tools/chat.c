@@ -262,7 +262,9 @@ run(tnt_session *s, const tnt_args *a)
     c.opt.user = &c;
     int status = TNT_FAILED;
     if (tnt_language_open(s, a, a->operands[0], 0, &c.l)) {
-        status = open_template(&c) ? talk(&c) : TNT_FAILED;
+        status = !tnt_model_sampling(a, c.l.model, &c.opt.sampling) ? TNT_USAGE
+                 : open_template(&c)                                ? talk(&c)
+                                                                    : TNT_FAILED;
         tnl_template_free(c.template);
         tnt_language_close(&c.l);
     } else {

@@ -192,7 +192,9 @@ run(tnt_session *s, const tnt_args *a)
     tnt_language l;
     int status = TNT_FAILED;
     if (prompt && tnt_language_open(s, a, a->operands[0], 0, &l)) {
-        status = write_text(s, a, &l, prompt, n, &opt);
+        status = tnt_model_sampling(a, l.model, &opt.sampling)
+                     ? write_text(s, a, &l, prompt, n, &opt)
+                     : TNT_USAGE;
         tnt_language_close(&l);
     } else if (prompt) {
         status = tnt_failure();
@@ -211,7 +213,8 @@ const tnt_command tnt_command_generate = {
         "a file of llama2.c; FILE.tno what tenon compile makes of one.\n\nThe text goes to "
         "standard output as it comes, without the prompt; how fast it came "
         "to standard error. Without sampling "
-        "options the likeliest token is taken each time. The steps from logits to a token "
+        "options tokens are drawn as the model's generation_config.json says, or the likeliest "
+        "is taken each time. The steps from logits to a token "
         "are always those of the "
         "options in this order: penalties, temperature, top-k, top-p, min-p, draw. The same "
         "seed gives the same text, "

@@ -93,6 +93,22 @@ tnt_language_close(tnt_language *l)
     tnt_program_close(&l->program);
 }
 
+/* What only draws use is an error where nothing is drawn. */
+static bool
+check_draws(const tnt_args *a, const tnl_sampling *s)
+{
+    static const char *const of_draws[] = {"seed", "top-k", "top-p", "min-p"};
+    for (size_t i = 0; i < sizeof of_draws / sizeof *of_draws && s->temperature == 0; i++)
+        if (tnt_has(a, of_draws[i])) {
+            tnt_usage(a->command,
+                      "option '--%s' has no effect: without --temperature above 0 the likeliest "
+                      "token is taken each time",
+                      of_draws[i]);
+            return false;
+        }
+    return true;
+}
+
 bool
 tnt_sampling(const tnt_args *a, tnl_sampling *out)
 {
@@ -116,16 +132,35 @@ tnt_sampling(const tnt_args *a, tnl_sampling *out)
         return false;
     }
     tnl_sampler_free(try);
-    static const char *const of_draws[] = {"seed", "top-k", "top-p", "min-p"};
-    for (size_t i = 0; i < sizeof of_draws / sizeof *of_draws && out->temperature == 0; i++)
-        if (tnt_has(a, of_draws[i])) {
-            tnt_usage(a->command,
-                      "option '--%s' has no effect: without --temperature above 0 the likeliest "
-                      "token is taken each time",
-                      of_draws[i]);
-            return false;
-        }
-    return true;
+    return !tnt_has(a, "temperature") || check_draws(a, out);
+}
+
+bool
+tnt_model_sampling(const tnt_args *a, const tnl_model *m, tnl_sampling *s)
+{
+    const tnl_sampling *own = &tnl_model_facts_of(m)->sampling;
+    const struct {
+        const char *option;
+        double own, *to;
+    } rows[] = {{"repetition-penalty", own->repetition, &s->repetition},
+                {"temperature", own->temperature, &s->temperature},
+                {"top-k", own->top_k, NULL},
+                {"top-p", own->top_p, &s->top_p},
+                {"min-p", own->min_p, &s->min_p}};
+    char told[200] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (tnt_has(a, rows[i].option) || rows[i].own == 0 || (i > 1 && s->temperature == 0))
+            continue;
+        if (rows[i].to)
+            *rows[i].to = rows[i].own;
+        else
+            s->top_k = own->top_k;
+        n += (size_t)snprintf(told + n, sizeof told - n, " --%s %g", rows[i].option, rows[i].own);
+    }
+    if (n)
+        tnt_remark(a, "tenon: as the model's makers draw:%s\n", told);
+    return check_draws(a, s);
 }
 
 const char **

@@ -25,21 +25,24 @@
         "no-cache", 0, TNT_FLAG, NULL,                                                       \
             "do not use the caches of kernels and of transformed weights", .artifact = true  \
     }
-#define TNT_SAMPLING_OPTIONS                                                             \
-    {"temperature", 0, TNT_VALUE, "X", "0 takes the likeliest token (default: 0)"},      \
-        {"top-k", 0, TNT_VALUE, "N", "draw from the N likeliest tokens (default: all)"}, \
-        {"top-p", 0, TNT_VALUE, "X",                                                     \
-         "draw from the fewest tokens of this probability together (default: 1)"},       \
-        {"min-p", 0, TNT_VALUE, "X",                                                     \
-         "draw from tokens this share as likely as the likeliest (default: 0)"},         \
-        {"repetition-penalty", 0, TNT_VALUE, "X",                                        \
-         "divide the logits of tokens that were there (default: 1)"},                    \
-        {"frequency-penalty", 0, TNT_VALUE, "X",                                         \
-         "subtract this for each time that a token was there (default: 0)"},             \
-        {"presence-penalty", 0, TNT_VALUE, "X",                                          \
-         "subtract this if a token was there (default: 0)"},                             \
-    {                                                                                    \
-        "seed", 0, TNT_VALUE, "N", "seed of draws (default: 0)"                          \
+#define TNT_SAMPLING_OPTIONS                                                                       \
+    {"temperature", 0, TNT_VALUE, "X",                                                             \
+     "0 takes the likeliest token (default: the model's, else 0)"},                                \
+        {"top-k", 0, TNT_VALUE, "N",                                                               \
+         "draw from the N likeliest tokens (default: the model's, else all)"},                     \
+        {"top-p", 0, TNT_VALUE, "X",                                                               \
+         "draw from the fewest tokens of this probability together (default: the model's, else "   \
+         "1)"},                                                                                    \
+        {"min-p", 0, TNT_VALUE, "X",                                                               \
+         "draw from tokens this share as likely as the likeliest (default: the model's, else 0)"}, \
+        {"repetition-penalty", 0, TNT_VALUE, "X",                                                  \
+         "divide the logits of tokens that were there (default: the model's, else 1)"},            \
+        {"frequency-penalty", 0, TNT_VALUE, "X",                                                   \
+         "subtract this for each time that a token was there (default: 0)"},                       \
+        {"presence-penalty", 0, TNT_VALUE, "X",                                                    \
+         "subtract this if a token was there (default: 0)"},                                       \
+    {                                                                                              \
+        "seed", 0, TNT_VALUE, "N", "seed of draws (default: 0)"                                    \
     }
 
 typedef struct tnt_language {
@@ -54,8 +57,12 @@ tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t 
                   tnt_language *out);
 void
 tnt_language_close(tnt_language *l);
+/* What the options say; without them the defaults without a model. */
 bool
 tnt_sampling(const tnt_args *a, tnl_sampling *out);
+/* Adds what the model says where no option does, and tells. False after a message: an option has no effect. */
+bool
+tnt_model_sampling(const tnt_args *a, const tnl_model *m, tnl_sampling *s);
 /* The texts of --stop, to be freed; NULL after a message. */
 const char **
 tnt_stops(const tnt_args *a, uint32_t *n);

@@ -2,6 +2,7 @@
 /* Folders as transformers writes them: config.json, safetensors, sharded or not. Tensors get GGUF's names by the tables below. */
 #include "checkpoint.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -488,30 +489,45 @@ load(checkpoint_model *m, const char *folder, const char *name, bool needed)
     return out;
 }
 
-/* generation_config.json: more ids that end a text, and how tokens are drawn, where they are. Its other keys are not of use here. */
-static void
+/* generation_config.json: more ids that end a text, and how tokens are drawn. As transformers has it: nothing is drawn without
+ * "do_sample", and where it is set, what is left out is its own default. */
+static bool
 read_generation(checkpoint_model *m, const char *folder)
 {
-    static const char *const keys[] = {"temperature", "top_k", "top_p", "min_p",
-                                       "repetition_penalty"};
+    static const struct {
+        const char *key;
+        double least, most;
+        bool above; /* the least itself is not meant */
+        double usual;
+    } keys[] = {{"temperature", 0, DBL_MAX, false, 1},
+                {"top_k", 0, INT32_MAX, false, 50},
+                {"top_p", 0, 1, true, 1},
+                {"min_p", 0, 1, false, 0},
+                {"repetition_penalty", 0, DBL_MAX, true, 1}};
+    enum { PENALTY = 4 }; /* counts where nothing is drawn, too */
     json_t *c = load(m, folder, "generation_config.json", false);
-    add_stops(m, json_object_get(c, "eos_token_id"));
     tn_ctx *ctx = m->ctx;
+    add_stops(m, json_object_get(c, "eos_token_id"));
     const bool draws = json_is_true(json_object_get(c, "do_sample"));
-    const tn_node *d = NULL;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const json_t *v = json_object_get(c, keys[i]);
-        double x = json_number_value(v);
-        if (i == 0 && draws && !json_is_number(v))
-            x = 1; /* transformers' own */
-        else if (!json_is_number(v))
-            continue;
-        if ((draws || i == 4) && x >= 0 && isfinite(x))
-            d = tn_dict_set(ctx, d ? d : tn_dictv(ctx, NULL), keys[i],
-                            tn_float_imm_of(ctx, TNB_F64, x));
+    const tn_node *d = tn_dictv(ctx, NULL);
+    bool ok = true, set = false;
+    for (size_t i = draws ? 0 : PENALTY; c && ok && i < sizeof keys / sizeof *keys; i++) {
+        const json_t *v = json_object_get(c, keys[i].key);
+        const double x = json_is_number(v) ? json_number_value(v) : keys[i].usual;
+        ok = x <= keys[i].most && (keys[i].above ? x > keys[i].least : x >= keys[i].least);
+        if (!ok)
+            checkpoint_fail(m, NULL, TNB_BOUNDS,
+                            "generation_config.json: '%s' is %g, expected is a number %s %g%s",
+                            keys[i].key, x, keys[i].above ? "above" : "from", keys[i].least,
+                            keys[i].most == 1 ? " to 1" : "");
+        else if (x != keys[i].usual || i < 2) {
+            d = tn_dict_set(ctx, d, keys[i].key, tn_float_imm_of(ctx, TNB_F64, x));
+            set = true;
+        }
     }
-    m->generation = d;
+    m->generation = set ? d : NULL;
     json_decref(c);
+    return ok;
 }
 
 static bool
@@ -539,7 +555,8 @@ read_config(reading *r, const char *folder)
     m->bos = find(r, "bos_token_id", NULL) && m->bos < m->vocabulary ? m->bos : -1;
     add_stops(m, find(r, "eos_token_id", NULL));
     add_stops(m, json_object_get(r->whole, "eos_token_id"));
-    read_generation(m, folder);
+    if (!read_generation(m, folder))
+        return false;
     m->tokenizer_format = "huggingface";
     m->tokenizer_path = checkpoint_absolute(m->ctx, folder);
     return !r->failed;

@@ -90,6 +90,33 @@ for seed, options in ((3, {}), (4, {"arch": "mistral", "window": 7}), (9, {"arch
             r, told = generate(path("cuda.tno"), "--max-tokens", "8", env={"LD_LIBRARY_PATH": SIM + ":" + os.environ.get("LD_LIBRARY_PATH", "")})
             check(told["tokens"] == want[:8], f"{name}: on the simulated device of cuda, {what}", r)
 
+# ---- generation_config.json: how tokens are drawn and what ends a text, where no option says so ----
+def with_config(config, *options):
+    with open(os.path.join(folder, "generation_config.json"), "w") as f:
+        json.dump(config, f)
+    return generate(folder, "--max-tokens", "30", *options)
+
+
+start = want[:30]
+given = ["--temperature", "0.9", "--top-k", "9", "--top-p", "0.95", "--repetition-penalty", "1.2", "--seed", "3"]
+drawn = generate(tno, "--max-tokens", "30", *given)[1]["tokens"]
+check(drawn and drawn != start, "a draw is not the likeliest text")
+r, told = with_config({"do_sample": True, "temperature": 0.9, "top_k": 9, "top_p": 0.95, "repetition_penalty": 1.2}, "--seed", "3")
+check(told["tokens"] == drawn and "--repetition-penalty 1.2 --temperature 0.9 --top-k 9 --top-p 0.95" in r.stderr, "its numbers are those of options, and are told", r)
+r, told = with_config({"do_sample": True, "temperature": 2.5, "top_k": 3, "top_p": 0.5, "min_p": 0.1, "repetition_penalty": 5}, *given, "--min-p", "0")
+check(told["tokens"] == drawn and "makers" not in r.stderr, "options win", r)
+end = next(t for t in start if start.index(t) > 3)
+r, told = with_config({"do_sample": True, "eos_token_id": [END, end]})
+usual = generate(tno, "--max-tokens", "30", "--temperature", "1", "--top-k", "50")[1]["tokens"]
+usual = usual[:usual.index(end) + 1] if end in usual else usual
+check(told["tokens"] == usual, "what it leaves out is transformers' own", r)
+r, told = with_config({"do_sample": False, "temperature": 0.9, "top_k": 9, "eos_token_id": [END, end]})
+check(told["tokens"] == start[:start.index(end) + 1] and told["reason"] == "end of text", "without draws the likeliest token is taken; a list of tokens ends a text", r)
+for config, texts in (({"do_sample": True, "top_p": 2}, ("'top_p' is 2", "above 0 to 1")), ({"do_sample": True, "temperature": -1}, ("'temperature' is -1", "from 0")),
+                      ({"repetition_penalty": 0}, ("'repetition_penalty' is 0", "above 0"))):
+    refused(f"{config}", with_config(config)[0], "generation_config.json", *texts)
+with_config({})
+
 long = write("long.txt", "a" * 200)
 refused("a prompt beyond the context", tenon("generate", tno, "--prompt-file", long), "more than the model's context of 96")
 for option in ("--seed", "--top-k", "--top-p", "--min-p"):

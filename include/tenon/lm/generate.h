@@ -48,6 +48,9 @@ typedef struct tnl_model_facts {
     uint64_t cache_tokens; /* that the cache has room for */
     uint64_t cache_bytes;
     uint64_t weight_bytes; /* of the weights in their files; 0: the artifact has them itself */
+    /* How the model's makers draw tokens (generation_config.json of a checkpoint); temperature 0, the likeliest, where they say nothing.
+     * For the caller to use: tnl_generate takes what its options say. */
+    tnl_sampling sampling;
 } tnl_model_facts;
 
 /* Opens weights and tokenizer and makes the cache; all memory that generating takes is there then, but that of a step. The
