@@ -63,6 +63,7 @@ include tests/tools/local.mk
 include tests/device/local.mk
 include tests/cuda/local.mk
 include tests/cuda/sim/local.mk
+include tests/cuda/record/local.mk
 include tests/gpu_generic/local.mk
 include tests/opencl/local.mk
 include tests/aot/local.mk

@@ -72,7 +72,7 @@ kind_of(const sim_insn *i)
     for (size_t n = 0; n < sizeof kinds / sizeof *kinds; n++)
         if (strcmp(p->part[0], kinds[n].name) == 0)
             k.kind = (uint8_t)kinds[n].kind;
-    if (strncmp(p->text, "bar.warp", 8) == 0 || strncmp(p->text, "barrier.warp", 12) == 0)
+    if (strncmp(p->text, "bar.warp", 8) == 0)
         k.kind = OTHER;
     if (strncmp(p->text, "cp.async.ca.", 12) == 0 || strncmp(p->text, "cp.async.cg.", 12) == 0)
         k.kind = COPY;

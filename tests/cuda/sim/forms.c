@@ -543,7 +543,7 @@ sim_decode_form(sim_decoder *d)
         sim_append(d, sim_new_insn(d, sim_op_trap, SIM_PLAIN));
     } else if (is(name, "nanosleep")) {
         sim_append(d, sim_new_insn(d, NULL, SIM_YIELD));
-    } else if (is(d->ptx->text, "bar.warp.sync") || is(d->ptx->text, "barrier.warp.sync")) {
+    } else if (is(d->ptx->text, "bar.warp.sync")) {
         form(d);
     } else {
         for (size_t s = 0; s < sizeof special / sizeof *special; s++)

@@ -213,6 +213,12 @@ find_highest(uint64_t a)
     return a ? 63 - (uint32_t)__builtin_clzll(a) : UINT32_MAX;
 }
 
+static inline uint32_t
+shift_to_highest(uint64_t a, uint32_t last)
+{
+    return a ? last - find_highest(a) : UINT32_MAX;
+}
+
 #define SHIFTS(X)                                                         \
     X(shl_b16, "shl.b16", uint16_t, "hhw", b > 15 ? 0 : (uint32_t)a << b) \
     X(shl_b32, "shl.b32", uint32_t, "www", b > 31 ? 0 : a << b)           \
@@ -246,7 +252,12 @@ find_highest(uint64_t a)
     X(bfind_u64, "bfind.u64", uint64_t, "wd", find_highest(a))                         \
     X(bfind_s32, "bfind.s32", int32_t, "ww", find_highest((uint32_t)(a < 0 ? ~a : a))) \
     X(bfind_s64, "bfind.s64", int64_t, "wd", find_highest((uint64_t)(a < 0 ? ~a : a))) \
-    X(bfind_shift_u32, "bfind.shiftamt.u32", uint32_t, "ww", a ? 31 - find_highest(a) : UINT32_MAX)
+    X(bfind_shift_u32, "bfind.shiftamt.u32", uint32_t, "ww", shift_to_highest(a, 31))  \
+    X(bfind_shift_u64, "bfind.shiftamt.u64", uint64_t, "wd", shift_to_highest(a, 63))  \
+    X(bfind_shift_s32, "bfind.shiftamt.s32", int32_t, "ww",                            \
+      shift_to_highest((uint32_t)(a < 0 ? ~a : a), 31))                                \
+    X(bfind_shift_s64, "bfind.shiftamt.s64", int64_t, "wd",                            \
+      shift_to_highest((uint64_t)(a < 0 ? ~a : a), 63))
 #define BIT_TERNARIES(X)                                                                      \
     X(lop3_b32, "lop3.b32", uint32_t, "wwwww", lop3(a, b, c, i, w))                           \
     X(shf_l_wrap, "shf.l.wrap.b32", uint32_t, "wwww", funnel(a, b, 32 - (c & 31)))            \
@@ -382,7 +393,6 @@ const sim_form sim_bit_forms[] = {
     SHIFTS(ROW) BIT_UNARIES(ROW) BIT_BINARIES(ROW) COUNTS(ROW) BIT_TERNARIES(ROW) EXTRACTS(ROW)
         INSERTS(ROW) PREDICATES(PREDICATE_ROW){"not.pred", op_not_pred, "pp", 0, 0, SIM_PLAIN},
     SELECT_ROWS("b16", 16, "h") SELECT_ROWS("u16", 16, "h") SELECT_ROWS("s16", 16, "h")
-        SELECT_ROWS("f16", 16, "h") SELECT_ROWS("bf16", 16, "h") SELECT_ROWS("b32", 32, "w")
-            SELECT_ROWS("u32", 32, "w") SELECT_ROWS("s32", 32, "w") SELECT_ROWS("f32", 32, "w")
-                SELECT_ROWS("b64", 64, "d") SELECT_ROWS("u64", 64, "d") SELECT_ROWS("s64", 64, "d")
-                    SELECT_ROWS("f64", 64, "d"){0}};
+        SELECT_ROWS("b32", 32, "w") SELECT_ROWS("u32", 32, "w") SELECT_ROWS("s32", 32, "w")
+            SELECT_ROWS("f32", 32, "w") SELECT_ROWS("b64", 64, "d") SELECT_ROWS("u64", 64, "d")
+                SELECT_ROWS("s64", 64, "d") SELECT_ROWS("f64", 64, "d"){0}};

@@ -177,6 +177,5 @@ const sim_form sim_warp_forms[] = {
     REDUX("xor", "b32"),
     {"elect.sync", op_elect, "ww", SIM_SECOND, 0, SIM_MEET},
     {"bar.warp.sync", NULL, "w", 0, 0, SIM_MEET},
-    {"barrier.warp.sync", NULL, "w", 0, 0, SIM_MEET},
     {"activemask.b32", sim_op_active, "w", 0, 0, SIM_PLAIN},
     {0}};
