@@ -210,6 +210,7 @@ read_weight(params *p, const json_t *o, weight *w, tnb_err *err)
     w->source_bytes = w->bytes;
     const transform_result result = {w->dtype, w->ndim, w->shape, bytes};
     w->how = json_object_get(o, "transform");
+    w->unused = json_is_true(json_object_get(o, "unused"));
     if (w->how && bytes == w->bytes)
         TNB_TRY(transform_read(w->how, &result, p->arena, &w->transform, &w->source_bytes, err));
     if (bytes != w->bytes || w->offset > size || w->source_bytes > size - w->offset)

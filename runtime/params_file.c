@@ -31,7 +31,7 @@ typedef struct plan {
 static bool
 is_transformed(const weight *w)
 {
-    return w->transform != NULL;
+    return w->transform != NULL && !w->unused;
 }
 
 /* ---- what the file is to be ---- */

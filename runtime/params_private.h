@@ -31,6 +31,7 @@ typedef struct weight {
     uint64_t source_bytes; /* in the file; `bytes` where nothing is transformed */
     transform *transform;  /* NULL: none */
     const json_t *how;     /* it is described; while the list is read */
+    bool unused;           /* by the artifact's functions: it has no place in the parameter file */
 } weight;
 enum { WEIGHT_DIMS = sizeof((weight *)0)->shape / sizeof(int64_t) };
 

@@ -52,7 +52,7 @@ load_group(const transform *t, const char *source, uint64_t row, uint64_t first,
     float most = 0;
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t k = first + i;
-        w[i] = load(t, source, t->turned ? k * t->rows + row : row * t->columns + k);
+        w[i] = load(t, source, t->turned ? k * t->source_rows + row : row * t->columns + k);
         most = fmaxf(most, fabsf(w[i]));
     }
     const float scale = most / (float)((1 << (t->bits - 1)) - 1);
@@ -70,27 +70,57 @@ make_scales(transform *t, const char *source, uint64_t first, uint64_t n, char *
         }
 }
 
+/* The group's numbers less what stands for zero. Of what is no number: as low as can be. */
+static void
+quantize_group(const transform *t, const float *w, uint64_t count, float scale, int *out)
+{
+    const float most = (float)((1 << (t->bits - 1)) - 1);
+    for (uint64_t i = 0; i < GROUP; i++) {
+        float q = i < count && scale > 0 ? rintf(w[i] / scale) + most : most;
+        out[i] = (int)((q > 0 ? fminf(q, 2 * most) : 0) - most);
+    }
+}
+
 static void
 make_numbers(transform *t, const char *source, uint64_t first, uint64_t n, char *out)
 {
     const uint64_t in_word = 32 / (uint64_t)t->bits;
-    const float most = (float)((1 << (t->bits - 1)) - 1);
+    const int most = (1 << (t->bits - 1)) - 1;
     float w[GROUP];
+    int q[GROUP];
     for (uint64_t row = first; row < first + n; row++)
         for (uint64_t k = 0; k < t->columns; k += GROUP) {
             const uint64_t count = t->columns - k < GROUP ? t->columns - k : GROUP;
-            const float scale = load_group(t, source, row, k, count, w);
+            quantize_group(t, w, count, load_group(t, source, row, k, count, w), q);
             for (uint64_t i = 0; i < GROUP; i += in_word) {
                 uint32_t word = 0;
-                for (uint64_t j = 0; j < in_word; j++) {
-                    float q = i + j < count && scale > 0 ? rintf(w[i + j] / scale) + most : most;
-                    q = q > 0 ? fminf(q, 2 * most) : 0; /* of what is no number, too */
-                    word |= (uint32_t)q << (j * (uint64_t)t->bits);
-                }
+                for (uint64_t j = 0; j < in_word; j++)
+                    word |= (uint32_t)(q[i + j] + most) << (j * (uint64_t)t->bits);
                 memcpy(out, &word, sizeof word);
                 out += sizeof word;
             }
         }
+}
+
+/* GGUF's blocks hold the same numbers: of four bits with 8 for zero where MLC-LLM has 7, the second half of a group above the
+ * first one; of eight bits with their signs. */
+void
+transform_quantize_block(const transform *t, const char *source, uint64_t row, uint64_t k,
+                         char *out)
+{
+    float w[GROUP];
+    int q[GROUP];
+    const float scale = load_group(t, source, row, k * GROUP, GROUP, w);
+    const uint16_t half = tnb_float_to_half(scale);
+    quantize_group(t, w, GROUP, scale, q);
+    memcpy(out, &half, sizeof half);
+    out += sizeof half;
+    if (t->bits == 8)
+        for (int i = 0; i < GROUP; i++)
+            out[i] = (char)q[i];
+    else
+        for (int i = 0; i < GROUP / 2; i++)
+            out[i] = (char)((q[i] + 8) | (q[i + GROUP / 2] + 8) << 4);
 }
 
 static bool
@@ -101,32 +131,57 @@ read_float(const json_t *v, tnb_dtype *out)
            (out->bits == 32 || out->bits == 16) && out->lanes <= 1;
 }
 
+/* What all parts of a quantized weight say: "bits", "columns", "from", "scales", "turned". *scales is their type. */
+static tnb_status
+read_quantized(transform *t, const json_t *o, tnb_dtype *scales, tnb_err *err)
+{
+    uint64_t bits;
+    if (!transform_count(json_object_get(o, "bits"), &bits) || (bits != 4 && bits != 8) ||
+        !transform_count(json_object_get(o, "columns"), &t->columns) ||
+        t->columns > INT64_MAX / 64 || !read_float(json_object_get(o, "from"), &t->from) ||
+        !read_float(json_object_get(o, "scales"), scales) || scales->code != TNB_FLOAT ||
+        !json_is_string(json_object_get(o, "part")))
+        return transform_bad(err, "that quantizes without part, bits, columns, from and scales");
+    t->bits = (int)bits;
+    t->half = scales->bits == 16;
+    t->turned = json_is_true(json_object_get(o, "turned"));
+    t->source_row = t->columns * t->from.bits / 8;
+    if (t->turned) /* every row is of all of the source */
+        t->unit = t->rows;
+    return TNB_OK;
+}
+
 /* {"kind": "quantize", "part": "numbers" or "scales", "bits": 4 or 8, "columns": K, "from": DTYPE, "scales": DTYPE,
  * "turned": BOOL} */
 tnb_status
 transform_read_quantize(transform *t, const json_t *o, tnb_err *err)
 {
-    const char *part = json_string_value(json_object_get(o, "part"));
-    uint64_t bits;
     tnb_dtype scales;
-    if (!transform_count(json_object_get(o, "bits"), &bits) || (bits != 4 && bits != 8) ||
-        !transform_count(json_object_get(o, "columns"), &t->columns) ||
-        t->columns > INT64_MAX / 64 || !read_float(json_object_get(o, "from"), &t->from) ||
-        !read_float(json_object_get(o, "scales"), &scales) || scales.code != TNB_FLOAT || !part)
-        return transform_bad(err, "that quantizes without part, bits, columns, from and scales");
+    TNB_TRY(read_quantized(t, o, &scales, err));
+    const char *part = json_string_value(json_object_get(o, "part"));
     const uint64_t groups = (t->columns + GROUP - 1) / GROUP;
     const bool numbers = strcmp(part, "numbers") == 0;
-    t->bits = (int)bits;
-    t->half = scales.bits == 16;
-    t->turned = json_is_true(json_object_get(o, "turned"));
     t->make = numbers ? make_numbers : make_scales;
-    t->source_row = t->columns * t->from.bits / 8;
-    if (t->turned) /* every row is of all of the source */
-        t->unit = t->rows;
     const tnb_dtype wanted = numbers ? TNB_DTYPE(TNB_UINT, 32) : scales;
     if ((!numbers && strcmp(part, "scales") != 0) || !tnb_dtype_eq(t->dtype, wanted) ||
-        t->row_bytes != groups * (numbers ? GROUP * bits : wanted.bits) / 8)
+        t->row_bytes != groups * (numbers ? GROUP * (uint64_t)t->bits : wanted.bits) / 8)
         return transform_bad(err, "that quantizes to another shape or dtype than the weight's");
+    return TNB_OK;
+}
+
+/* {"kind": "quantize", "part": "blocks", ...}: of whole groups, with scales of float16 */
+tnb_status
+transform_read_blocks(transform *t, const json_t *o, tnb_err *err)
+{
+    const char *kind = json_string_value(json_object_get(o, "kind"));
+    tnb_dtype scales;
+    if (!kind || strcmp(kind, "quantize") != 0)
+        return transform_bad(err, "of rows that are made in an unknown way");
+    TNB_TRY(read_quantized(t, o, &scales, err));
+    if (strcmp(json_string_value(json_object_get(o, "part")), "blocks") != 0 || !t->half ||
+        t->columns % GROUP || t->block != 2 + GROUP * (uint64_t)t->bits / 8 ||
+        t->row_bytes != t->columns / GROUP * t->block || !tnb_dtype_eq(t->dtype, TNB_U8))
+        return transform_bad(err, "that quantizes to other blocks than the weight's");
     return TNB_OK;
 }
 

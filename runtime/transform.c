@@ -33,9 +33,9 @@ gather(const char *from, uint64_t stride, uint64_t rows, uint64_t size, char *to
 
 /* The same field of a block of each row of a panel. */
 static char *
-interleave_field(const transform *t, const transform_field *f, const char *from, char *to)
+interleave_field(const transform_field *f, const char *from, uint64_t stride, uint64_t rows,
+                 char *to)
 {
-    const uint64_t stride = t->source_row, rows = t->unit;
     for (uint64_t g = 0; g < f->bytes; g += f->granule) {
         switch (f->granule) { /* copies of constant size are single instructions */
         case 1:
@@ -59,48 +59,64 @@ interleave_field(const transform *t, const transform_field *f, const char *from,
 
 /* A field of a block of the last panel, where rows are missing: their bytes are 0. */
 static char *
-fill_field(const transform *t, const transform_field *f, const char *from, uint64_t rows, char *to)
+fill_field(const transform_field *f, const char *from, uint64_t stride, uint64_t rows,
+           uint64_t missing, char *to)
 {
     for (uint64_t g = 0; g < f->bytes; g += f->granule) {
-        to = gather(from + g, t->source_row, rows, f->granule, to);
-        memset(to, 0, (t->unit - rows) * f->granule);
-        to += (t->unit - rows) * f->granule;
+        to = gather(from + g, stride, rows, f->granule, to);
+        memset(to, 0, missing * f->granule);
+        to += missing * f->granule;
     }
     return to;
 }
 
+enum { PANEL_BYTES = 4096 /* of a block of each row of a panel that is quantized first */ };
+
 static void
 interleave(transform *t, const char *source, uint64_t first, uint64_t n, char *out)
 {
-    for (uint64_t row = first; row < first + n; row += t->unit)
-        for (uint64_t at = 0; at < t->source_row; at += t->block)
+    char blocks[PANEL_BYTES];
+    for (uint64_t row = first; row < first + n; row += t->panel) {
+        const uint64_t left = t->source_rows - row, rows = left < t->panel ? left : t->panel;
+        for (uint64_t at = 0; at < t->row_bytes; at += t->block) {
+            const char *from = source + row * t->source_row + at;
+            uint64_t stride = t->source_row;
+            if (t->bits) {
+                for (uint64_t r = 0; r < rows; r++)
+                    transform_quantize_block(t, source, row + r, at / t->block,
+                                             blocks + r * t->block);
+                from = blocks;
+                stride = t->block;
+            }
             for (uint64_t i = 0; i < t->n_fields; i++) {
                 const transform_field *f = &t->fields[i];
-                const char *from = source + row * t->source_row + at + f->start;
-                out = row + t->unit <= t->source_rows
-                          ? interleave_field(t, f, from, out)
-                          : fill_field(t, f, from, t->source_rows - row, out);
+                out = rows == t->panel
+                          ? interleave_field(f, from + f->start, stride, rows, out)
+                          : fill_field(f, from + f->start, stride, rows, t->panel - rows, out);
             }
+        }
+    }
 }
 
-/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...], "source_rows": N} */
+/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...], "source_rows": N, "of": QUANTIZE} */
 static tnb_status
 read_interleave(transform *t, const json_t *o, tnb_err *err)
 {
-    const json_t *fields = json_object_get(o, "fields");
+    const json_t *fields = json_object_get(o, "fields"), *of = json_object_get(o, "of");
     uint64_t at = 0;
     t->make = interleave;
     t->source_row = t->row_bytes;
     t->n_fields = json_array_size(fields);
-    if (!transform_count(json_object_get(o, "rows"), &t->unit) ||
+    if (!transform_count(json_object_get(o, "rows"), &t->panel) ||
         !transform_count(json_object_get(o, "block"), &t->block) || !t->n_fields ||
         t->n_fields > TRANSFORM_FIELDS)
         return transform_bad(err, "of rows without rows, block and fields");
-    if (t->rows % t->unit || t->row_bytes % t->block)
+    t->unit = t->panel;
+    if (t->rows % t->panel || t->row_bytes % t->block)
         return transform_bad(err, "whose panels or blocks do not divide the weight");
     if (json_object_get(o, "source_rows") &&
         (!transform_count(json_object_get(o, "source_rows"), &t->source_rows) ||
-         t->source_rows > t->rows || t->rows - t->source_rows >= t->unit))
+         t->source_rows > t->rows || t->rows - t->source_rows >= t->panel))
         return transform_bad(err, "whose source's rows are not those of the panels");
     for (uint64_t i = 0; i < t->n_fields; i++) {
         const json_t *f = json_array_get(fields, i);
@@ -112,7 +128,13 @@ read_interleave(transform *t, const json_t *o, tnb_err *err)
             return transform_bad(err, "with a field that is none");
         at += g->bytes;
     }
-    return at == t->block ? TNB_OK : transform_bad(err, "whose fields are not the block");
+    if (at != t->block)
+        return transform_bad(err, "whose fields are not the block");
+    if (!of)
+        return TNB_OK;
+    if (t->panel > PANEL_BYTES / t->block)
+        return transform_bad(err, "that quantizes panels of too many rows");
+    return transform_read_blocks(t, of, err);
 }
 
 /* ---- all kinds ---- */

@@ -19,12 +19,13 @@ struct transform {
     uint64_t source_rows;           /* the last panel may lack some */
     void (*make)(struct transform *t, const char *source, uint64_t first, uint64_t n, char *out);
     /* interleave_rows */
+    uint64_t panel; /* rows */
     uint64_t block, n_fields;
     transform_field fields[TRANSFORM_FIELDS];
     /* quantize, convert */
     tnb_dtype from;
     uint64_t columns; /* of the source */
-    int bits;         /* of a number */
+    int bits;         /* of a number; 0: nothing is quantized */
     bool turned;      /* the source is [columns, rows] */
     bool half;        /* scales are float16 */
 };
@@ -38,6 +39,13 @@ transform_count(const json_t *v, uint64_t *out);
 
 tnb_status
 transform_read_quantize(transform *t, const json_t *o, tnb_err *err);
+/* The same for rows that are interleaved as blocks of GGUF's Q4_0 or Q8_0. */
+tnb_status
+transform_read_blocks(transform *t, const json_t *o, tnb_err *err);
+/* Block k of a row of the source. */
+void
+transform_quantize_block(const transform *t, const char *source, uint64_t row, uint64_t k,
+                         char *out);
 tnb_status
 transform_read_convert(transform *t, const json_t *o, tnb_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BlockProducts: products with weights in GGUF's blocks by integer dot products.
+/* BlockProducts: products with weights in GGUF's blocks, and with those that --quantize makes, by integer dot products.
  *
  *     w = packed_params[3]                                q = R.call_tir(cls.quantize, (x,), ...)
  *     y = R.gguf_matmul(x, w, type="Q4_0")           =>   w1 = packed_params[40]
@@ -8,7 +8,8 @@
  * Activations are quantized to int8 by blocks of 32: other numbers than before, which the target's attribute
  * block_activations=float32 keeps. They are quantized once for all products that take them. Weights that the artifact's metadata
  * describe (`params`) get another entry there, which the runtime makes by interleaving rows, once; other weights are interleaved as
- * the function runs. The programs: block_program.c. Cases: tests/llm/block_product.py.
+ * the function runs. Weights of R.quantized_matmul whose entry says how they are quantized get one for the same numbers in blocks,
+ * Q4_0 or Q8_0; others stay as they are, for the rule of the operator. The programs: block_program.c. Cases: tests/llm/block_product.py.
  */
 #include "block_product.h"
 
@@ -43,15 +44,59 @@ with_last(rewriting *w, const cpu_block_extents *e, int64_t last, tnb_dtype d)
     return tn_ty_tensor_dims(w->ctx, tn_list_append(w->ctx, e->batch, tn_i64(w->ctx, last)), d);
 }
 
+/* The item of packed_params that a weight is; -1: it is none. */
+static int64_t
+item_of(rewriting *w, const tn_expr *weight)
+{
+    const tn_expr *value = tnb_ptrmap_get(&w->values, weight);
+    const tn_tuple_get *item = value ? tn_as_tuple_get(value) : NULL;
+    return item && w->packed && item->tuple->type == w->packed && tn_is_var(item->tuple) &&
+                   item->index < w->list.n
+               ? item->index
+               : -1;
+}
+
+/* How the runtime quantizes the weight of R.quantized_matmul, as numbers; NULL: it does not. */
+static const tn_node *
+quantization_of(rewriting *w, const tn_expr *words)
+{
+    const int64_t item = item_of(w, words);
+    const tn_node *t = item < 0 ? NULL : tn_dict_get(w->list.at[item], "transform");
+    return t && !strcmp(tn_dict_str(t, "kind", ""), "quantize") &&
+                   !strcmp(tn_dict_str(t, "part", ""), "numbers")
+               ? t
+               : NULL;
+}
+
+/* The call as one of a product with weights in blocks; NULL: it is none. */
+static const tn_call *
+as_product(const tn_expr *value)
+{
+    const tn_call *call = tn_is_call_to(value, "relax.gguf_matmul");
+    return call ? call : tn_is_call_to(value, "relax.quantized_matmul");
+}
+
+static const cpu_block_format *
+format_of(rewriting *w, const tn_call *call)
+{
+    if (tn_is_call_to(&call->base, "relax.gguf_matmul"))
+        return cpu_block_format_of(tn_call_str(call, "type"));
+    const bool half = tnb_dtype_eq(tn_type_dtype(call->args.at[2]->type), TNB_F16);
+    return half && quantization_of(w, call->args.at[1])
+               ? cpu_block_format_of(tn_call_int(call, "bits") == 4 ? "Q4_0" : "Q8_0")
+               : NULL;
+}
+
 /* Extents of a product; false: it stays as it is. */
 static bool
 read_call(rewriting *w, const tn_call *call, const cpu_block_format **f, cpu_block_extents *e)
 {
     tn_list x, rows;
-    *f = cpu_block_format_of(tn_call_str(call, "type"));
+    *f = format_of(w, call);
     if (!*f || !tn_type_dims(call->args.at[0]->type, &x) ||
         !tn_type_dims(call->args.at[1]->type, &rows) || !tn_int_value(rows.at[0], &e->rows) ||
-        e->rows < 1 || !tn_int_value(x.at[x.n - 1], &e->columns) || e->columns < 1)
+        e->rows < 1 || !tn_int_value(x.at[x.n - 1], &e->columns) || e->columns < 1 ||
+        e->columns % (*f)->elems)
         return false;
     e->lanes = w->lanes;
     e->padded = (e->rows + w->lanes - 1) / w->lanes * w->lanes;
@@ -143,9 +188,9 @@ quantize(rewriting *w, const tn_expr *x, const cpu_block_format *f, const cpu_bl
 
 /* ---- weights ---- */
 
-/* What the runtime does with the weight. */
+/* What the runtime does with the weight; `of`: how it is quantized first, or NULL. */
 static const tn_node *
-transform_of(rewriting *w, const cpu_block_format *f, const cpu_block_extents *e)
+transform_of(rewriting *w, const cpu_block_format *f, const cpu_block_extents *e, const tn_node *of)
 {
     tn_ctx *ctx = w->ctx;
     tn_list fields = {0};
@@ -156,6 +201,8 @@ transform_of(rewriting *w, const cpu_block_format *f, const cpu_block_extents *e
     const tn_node *t =
         tn_dictv(ctx, "kind", tn_string(ctx, "interleave_rows"), "rows", tn_i64(ctx, e->lanes),
                  "block", tn_i64(ctx, f->bytes), "fields", tn_array_of(ctx, fields), NULL);
+    if (of)
+        t = tn_dict_set(ctx, t, "of", tn_dict_set(ctx, of, "part", tn_string(ctx, "blocks")));
     return e->padded > e->rows ? tn_dict_set(ctx, t, "source_rows", tn_i64(ctx, e->rows)) : t;
 }
 
@@ -167,7 +214,8 @@ place_key(rewriting *w, int64_t item, const cpu_block_format *f)
 
 /* Adds item i of packed_params with its rows interleaved. */
 static void
-add_interleaved(rewriting *w, int64_t i, const cpu_block_format *f, const cpu_block_extents *e)
+add_interleaved(rewriting *w, int64_t i, const cpu_block_format *f, const cpu_block_extents *e,
+                const tn_node *of)
 {
     tn_ctx *ctx = w->ctx;
     const char *key = place_key(w, i, f);
@@ -178,22 +226,12 @@ add_interleaved(rewriting *w, int64_t i, const cpu_block_format *f, const cpu_bl
     const tn_node *d = w->list.at[i];
     d = tn_dict_set(ctx, d, "shape", tn_int_array(ctx, shape, 2));
     d = tn_dict_set(ctx, d, "bytes", tn_i64(ctx, shape[0] * shape[1]));
-    d = tn_dict_set(ctx, d, "transform", transform_of(w, f, e));
+    d = tn_dict_set(ctx, d, "dtype", tn_string(ctx, "uint8"));
+    d = tn_dict_set(ctx, d, "transform", transform_of(w, f, e, of));
     w->list = tn_list_append(ctx, w->list, d);
     w->fields =
         tn_list_append(ctx, w->fields, tn_ty_tensor_dims(ctx, tn_list_of(ctx, dims, 2), TNB_U8));
     tnb_strmap_set(&w->places, key, (void *)(uintptr_t)w->list.n);
-}
-
-/* The item of packed_params that a weight is; -1: it is none. */
-static int64_t
-item_of(rewriting *w, const tn_expr *weight)
-{
-    const tn_expr *value = tnb_ptrmap_get(&w->values, weight);
-    const tn_tuple_get *item = value ? tn_as_tuple_get(value) : NULL;
-    return item && w->packed && item->tuple->type == w->packed && tn_is_var(item->tuple)
-               ? item->index
-               : -1;
 }
 
 /* The weight in panels. */
@@ -224,14 +262,15 @@ find_weights(void *user, const tn_node *n)
     const cpu_block_format *f;
     cpu_block_extents e;
     const tn_var_binding *v = tn_is(n, TN_KIND_VAR_BINDING) ? tn_as_var_binding(n) : NULL;
-    const tn_call *call = v ? tn_is_call_to(v->value, "relax.gguf_matmul") : NULL;
+    const tn_call *call = v ? as_product(v->value) : NULL;
     if (v)
         tnb_ptrmap_set(&w->values, v->var, (void *)(uintptr_t)v->value);
     if (call && read_call(w, call, &f, &e)) {
         const int64_t item = item_of(w, call->args.at[1]);
         w->any = true;
-        if (item >= 0 && item < w->list.n)
-            add_interleaved(w, item, f, &e);
+        if (item >= 0)
+            add_interleaved(w, item, f, &e,
+                            call->args.n > 2 ? quantization_of(w, call->args.at[1]) : NULL);
     }
     return TN_WALK_ON;
 }
@@ -242,7 +281,7 @@ product(rewriting *w, const tn_call *call)
 {
     const cpu_block_format *f;
     cpu_block_extents e;
-    if (!read_call(w, call, &f, &e))
+    if (!read_call(w, call, &f, &e) || (call->args.n > 2 && !w->renewed))
         return NULL;
     const quantized *q = quantize(w, call->args.at[0], f, &e);
     const tn_expr *args[] = {q->parts[0], q->parts[1], q->parts[2],
@@ -263,7 +302,7 @@ rewrite_block(tn_rewriter *r, const tn_node *n)
     for (uint32_t i = 0; i < block->bindings.n; i++) {
         const tn_node *b = block->bindings.at[i];
         const tn_var_binding *v = tn_is(b, TN_KIND_VAR_BINDING) ? tn_as_var_binding(b) : NULL;
-        const tn_call *call = v ? tn_is_call_to(v->value, "relax.gguf_matmul") : NULL;
+        const tn_call *call = v ? as_product(v->value) : NULL;
         const tn_expr *value = call ? product(w, call) : NULL;
         if (value && tn_is_error(value))
             return value;
@@ -295,6 +334,48 @@ rewrite_function(rewriting *w, const tn_function *f)
     tn_rewriter r = {.ctx = ctx, .user = w, .pre = rewrite_block, .map = &map};
     const tn_node *body = tn_rewrite(&r, f->body);
     return tn_is_error(body) ? body : tn_function_of(ctx, params, body, f->ret, f->pure, f->attrs);
+}
+
+/* Items of packed_params that functions read. */
+typedef struct readings {
+    tnb_ptrmap items; /* variable -> the item that it is + 1 */
+    uint32_t n;       /* of packed_params */
+    bool *read;
+} readings;
+
+static tn_walk_step
+find_readings(void *user, const tn_node *n)
+{
+    readings *r = user;
+    const tn_var_binding *v = tn_is(n, TN_KIND_VAR_BINDING) ? tn_as_var_binding(n) : NULL;
+    const tn_tuple_get *item = v ? tn_as_tuple_get(v->value) : NULL;
+    const tn_ty_tuple *of = item ? tn_as_ty_tuple(item->tuple->type) : NULL;
+    if (of && of->fields.n == r->n && tn_is_var(item->tuple)) {
+        tnb_ptrmap_set(&r->items, v->var, (void *)(uintptr_t)(item->index + 1));
+        return TN_WALK_SKIP;
+    }
+    const uintptr_t at = tn_is_var(n) ? (uintptr_t)tnb_ptrmap_get(&r->items, n) : 0;
+    if (at)
+        r->read[at - 1] = true;
+    return TN_WALK_ON;
+}
+
+/* The list, where it says of weights that were to be transformed whether nothing reads them any more. */
+static tn_list
+with_unused(rewriting *w, const tn_node *const *funcs, uint32_t n)
+{
+    readings r = {.n = w->list.n, .read = TNB_NEW_N(tn_scratch(w->ctx), bool, w->list.n)};
+    tn_list out = w->list;
+    tnb_ptrmap_init(&r.items, tn_scratch(w->ctx));
+    memset(r.read, 0, w->list.n * sizeof *r.read);
+    for (uint32_t i = 0; i < n; i++)
+        if (tn_is(funcs[i], TN_KIND_FUNCTION))
+            (void)tn_walk(funcs[i], 0, find_readings, NULL, &r);
+    for (uint32_t i = 0; i < w->list.n; i++)
+        if (!r.read[i] && tn_dict_get(w->list.at[i], "transform"))
+            tn_list_change(w->ctx, &out, w->list, i,
+                           tn_dict_set(w->ctx, w->list.at[i], "unused", tn_bool(w->ctx, true)));
+    return out;
 }
 
 /* The metadata's list of weights, where functions have a parameter of so many fields. */
@@ -349,7 +430,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     if (!out || !w.packed)
         return out;
     const tn_node *params = tn_dict_get(m->attrs, "params");
-    params = tn_dict_set(ctx, params, "list", tn_array_of(ctx, w.list));
+    params =
+        tn_dict_set(ctx, params, "list", tn_array_of(ctx, with_unused(&w, changed, m->funcs.n)));
     return tn_module_with_attrs(ctx, out, tn_dict_set(ctx, m->attrs, "params", params));
 }
 

@@ -175,14 +175,18 @@ checkpoint_quantized_type(checkpoint_model *m, const checkpoint_tensor *t);
 /* What the runtime makes of the tensor when it opens the model; NULL: nothing. */
 const tn_node *
 checkpoint_transform(checkpoint_model *m, const checkpoint_tensor *t);
+/* The format with numbers of so many bits and such scales; NULL: none. */
+const char *
+checkpoint_quantization_name(int64_t bits, tnb_dtype scales);
+/* Of a number; 0: the format's weights are floats. */
+int
+checkpoint_quantization_bits(const checkpoint_quantization *q);
 /* Rows of a quantized matrix as float32 [n, columns]. */
 const tn_expr *
-checkpoint_quantized_values(checkpoint_function *f, const checkpoint_tensor *t,
-                            const tn_expr *words, const tn_expr *scales);
-/* x, float32 [batch, length, columns], times the turned quantized matrix; NULL: its last groups are short. */
-const tn_expr *
-checkpoint_quantized_product(checkpoint_function *f, const checkpoint_tensor *t, const tn_expr *x,
-                             const tn_expr *words, const tn_expr *scales);
+checkpoint_quantized_values(tn_builder *b, const tn_expr *words, const tn_expr *scales, int bits,
+                            int64_t columns);
+/* R.quantized_matmul: a product with such a matrix, of which a target may make something else. */
+extern const tn_op checkpoint_quantized_matmul;
 
 /* Tokens to embeddings, [n] to [n, hidden]. */
 const tn_expr *

@@ -86,20 +86,6 @@ has(checkpoint_function *f, int64_t layer, const char *name)
     return checkpoint_find(f->m, layer, name, "weight") != NULL;
 }
 
-/* x times the turned matrix: in one program where there is one row a sequence, else behind one that makes floats of it. */
-static const tn_expr *
-quantized_product(checkpoint_function *f, const tn_expr *x, const checkpoint_tensor *t)
-{
-    const tn_expr *words = weight(f, t), *scales = weight(f, t->scales), *y = NULL;
-    if (tn_is_int_const(f->length, 1))
-        y = checkpoint_quantized_product(f, t, x, words, scales);
-    if (y)
-        return y;
-    const tn_expr *w = checkpoint_quantized_values(f, t, words, scales);
-    w = emit(f, tn_call_opv(f->ctx, "permute_dims", NULL, w, NULL), "turned");
-    return emit(f, tn_call_opv(f->ctx, "matmul", NULL, x, w, NULL), "matmul");
-}
-
 /* x times the turned weight, and its bias. */
 static const tn_expr *
 linear(checkpoint_function *f, const tn_expr *x, int64_t layer, const char *name)
@@ -108,7 +94,11 @@ linear(checkpoint_function *f, const tn_expr *x, int64_t layer, const char *name
     const tn_expr *w = weight(f, t), *bias = vector(f, layer, name, "bias"), *y;
     const bool blocks = !t->dtype.bits;
     if (t->scales) {
-        y = quantized_product(f, x, t);
+        const tn_node *bits = tn_i64(f->ctx, checkpoint_quantization_bits(f->m->quantization));
+        y = emit(f,
+                 tn_call_opv(f->ctx, "quantized_matmul", tn_dictv(f->ctx, "bits", bits, NULL), x, w,
+                             weight(f, t->scales), NULL),
+                 "product");
     } else if (blocks) {
         const tn_node *type = tn_string(f->ctx, tnb_gguf_type_of(t->blocks).name);
         y = emit(f,
@@ -285,7 +275,9 @@ rows_of(checkpoint_function *f, const char *name, const tn_expr *at)
     if (t->scales) {
         const tn_expr *scales =
             emit(f, tn_call_opv(f->ctx, "take", attrs, weight(f, t->scales), at, NULL), "scales");
-        return checkpoint_quantized_values(f, t, rows, scales);
+        return checkpoint_quantized_values(f->b, rows, scales,
+                                           checkpoint_quantization_bits(f->m->quantization),
+                                           t->shape[t->turned ? 0 : 1]);
     }
     return t->dtype.bits ? to_float(f, rows)
                          : checkpoint_dequantize(f->b, rows, t->blocks, t->shape[1]);

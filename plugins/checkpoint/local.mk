@@ -14,6 +14,7 @@ plugins_checkpoint_checkpoint_la_SOURCES = \
 	plugins/checkpoint/plugin.c \
 	plugins/checkpoint/product.c \
 	plugins/checkpoint/quantized.c \
+	plugins/checkpoint/quantized_product.c \
 	plugins/checkpoint/weights.c
 plugins_checkpoint_checkpoint_la_CPPFLAGS = $(AM_CPPFLAGS) $(JANSSON_CFLAGS)
 plugins_checkpoint_checkpoint_la_LDFLAGS = $(PLUGIN_LDFLAGS)

@@ -118,8 +118,8 @@ static const tnk_importer llama2c = {
     .quantizations = checkpoint_quantizations,
 };
 static const tnk_importer *const importers[] = {&gguf, &huggingface, &llama2c};
-static const tn_op *const ops[] = {&checkpoint_gguf_matmul};
+static const tn_op *const ops[] = {&checkpoint_gguf_matmul, &checkpoint_quantized_matmul};
 
 TN_PLUGIN(checkpoint, "0.1.0", "Apache-2.0", "importers of language models' checkpoints",
-          .ops = ops, .n_ops = 1, .importers = importers,
+          .ops = ops, .n_ops = sizeof ops / sizeof *ops, .importers = importers,
           .n_importers = sizeof importers / sizeof *importers);

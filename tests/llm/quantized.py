@@ -14,7 +14,7 @@ try:
 except ImportError:
     print("no numpy here")
     sys.exit(77)
-from compare import ONLY, TARGET, WAYS, compare  # noqa: E402
+from compare import FLOATS, ONLY, TARGET, WAYS, compare, run  # noqa: E402
 from small_model import Model  # noqa: E402
 
 IDS = [int(x) for x in np.random.RandomState(7).randint(0, 40, 21)]
@@ -41,6 +41,15 @@ def dequantize(w, name):
     q, scales = quantize(w, bits, floats)
     values = (q.astype(np.float32) - (2 ** (bits - 1) - 1)) * np.repeat(scales.astype(np.float32), 32, axis=1)
     return values[:, :w.shape[1]]
+
+
+def as_blocks(w, name, kind):
+    """The same numbers and scales as blocks of GGUF, and the weights that they are."""
+    bits, floats = FORMATS[name]
+    q, scales = quantize(w, bits, floats)
+    q = q.reshape(len(q), -1, 32).astype(np.int64) - (2 ** (bits - 1) - 1)
+    numbers = q.astype(np.int8).view(np.uint8) if bits == 8 else ((q[..., :16] + 8) | (q[..., 16:] + 8) << 4).astype(np.uint8)
+    return np.concatenate([scales[..., None].view(np.uint8), numbers], axis=2).tobytes(), dequantize(w, name)
 
 
 def with_format(m, name):
@@ -85,7 +94,7 @@ if os.environ.get("TENON_LONG"):
 # ---- the parameter file ----
 m = Model(**WIDE)
 source, name = folder(m), "blk.0.ffn_down.weight"
-r = tenon("compile", source, "-t", TARGET, "-o", path("model.tno"), "--quantize", "q4f16_1")
+r = tenon("compile", source, "-t", FLOATS, "-o", path("model.tno"), "--quantize", "q4f16_1")
 write("folder/tokenizer.json", json.dumps({"model": {"type": "BPE", "vocab": {chr(97 + i): i for i in range(40)}, "merges": []}}))
 cache = path("cache")
 r = tenon("bench", path("model.tno"), "--prompt", "4", "--generate", "2", "--runs", "1", "--set", f"tenon.cache_dir={cache}")
@@ -105,8 +114,25 @@ if files:
     check(np.array_equal(tensor(name, np.uint32), words), "its words hold eight numbers, the first one lowest")
     check(np.array_equal(tensor(name + ".scales", np.float16), scales), "its scales are float16, one of 32 numbers")
 
-r = tenon("show", "kernel", source, "-t", TARGET, "--quantize", "q4f16_1")
+r = tenon("show", "kernel", source, "-t", FLOATS, "--quantize", "q4f16_1")
 check(r.returncode == 0 and "product_q4f16_1" in r.stdout, "show knows its kernels", r)
+
+# ---- integer dot products: the same numbers as GGUF's blocks are the same weights ----
+TURNED = dict(arch="gpt2", kv=4, hidden=64, inner=96, heads=4, seed=5)
+for name, kind, options in (("q4f16_1", "Q4_0", WIDE), ("q8f16", "Q8_0", TURNED)) if TARGET == "cpu" else ():
+    m = Model(vocab=41, **options)
+    source = folder(m)
+    blocks = write("blocks.gguf", m.gguf(blocks=lambda w, kind: as_blocks(w, name, kind), types={"": kind}))
+    got = []
+    for what, file, options in (("numbers", source, ("--quantize", name)), ("blocks", blocks, ())):
+        r = tenon("compile", file, "-t", "cpu", "-o", path("model.tno"), *options)
+        check(r.returncode == 0, f"{name}, {what}: compiles", r)
+        for way in ("once", "steps"):
+            r, logits = run(path("model.tno"), way, IDS, m.vocab)
+            check(r.returncode == 0, f"{name}, {what}, {way}: runs", r)
+            got.append(logits)
+    # RoPE of neighbours and of halves differ in rounding alone
+    check(len(got) == 4 and all(g is not None and np.abs(g - got[0]).max() < 1e-5 * got[0].std() for g in got), f"{name} is {kind}")
 
 # ---- what is refused ----
 refused("an unknown name", tenon("compile", source, "--quantize", "q4f16", "-o", path("bad.tno")), "'q4f16'", "did you mean 'q4f16_1'")

@@ -199,13 +199,17 @@ class Model:
 
     # ---- GGUF ----
 
-    def gguf(self, types=None, drop=(), extra=None):
-        """The file's bytes. types: of matrices by a part of their name, "F16" or blocks, which get random contents first."""
+    def gguf(self, types=None, drop=(), extra=None, blocks=None):
+        """The file's bytes. types: of matrices by a part of their name, "F16" or blocks, which get random contents first, or what blocks(w, kind)
+        makes of them."""
         tensors = {}
         for name, v in self.w.items():
             kind = next((t for part, t in (types or {}).items() if part in name and v.ndim == 2), "F32")
             if kind in BLOCKS:
-                raw, back = random_blocks(self.rng, kind, *v.shape, scale=float(v.std()))
+                if blocks:
+                    raw, back = blocks(self.permute(name, v) if self.permuted(name) else v, kind)
+                else:
+                    raw, back = random_blocks(self.rng, kind, *v.shape, scale=float(v.std()))
                 self.w[name] = back
                 if self.permuted(name):  # the rows as they lie are RoPE's of neighbours
                     self.w[name] = self.unpermute(name, back)

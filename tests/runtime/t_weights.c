@@ -310,6 +310,12 @@ wrong_metadata_are_refused(void **state)
     TRANSFORMED("\"kind\": \"quantize\", \"part\": \"" part "\", \"bits\": " bits \
                 ", \"columns\": 12, \"from\": \"float32\", \"scales\": \"" scales "\"")
 
+#define INTERLEAVED_OF(kind, part, bits)                                       \
+    INTERLEAVED("2", "12",                                                     \
+                "[12, 4]], \"of\": {\"kind\": \"" kind "\", \"part\": \"" part \
+                "\", \"bits\": " bits                                          \
+                ", \"columns\": 32, \"from\": \"float32\", \"scales\": \"float16\"}, \"x\": [")
+
 static const char *
 write_numbers(const char *name)
 {
@@ -373,6 +379,10 @@ wrong_transforms_are_refused(void **state)
     (void)state;
     static const char *const lists[] = {
         INTERLEAVED("3", "6", "[2, 2], [4, 1]"),
+        INTERLEAVED_OF("quantize", "blocks", "4"),
+        INTERLEAVED_OF("quantize", "blocks", "5"),
+        INTERLEAVED_OF("quantize", "numbers", "4"),
+        INTERLEAVED_OF("convert", "blocks", "4"),
         INTERLEAVED("0", "6", "[2, 2], [4, 1]"),
         INTERLEAVED("2", "7", "[2, 2], [5, 1]"),
         INTERLEAVED("2", "6", "[2, 2], [4, 3]"),

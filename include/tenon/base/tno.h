@@ -18,11 +18,14 @@
  *              from "offset" on, once:
  *              {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]}: panels of R rows of blocks of B
  *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row.
- *              Where the file has fewer rows, "source_rows" of them, bytes of those that the last panel lacks are 0;
+ *              Where the file has fewer rows, "source_rows" of them, bytes of those that the last panel lacks are 0. With "of", a
+ *              transform {"kind": "quantize", "part": "blocks", ...} as below, the rows are made first: GGUF's blocks, Q4_0 of 4 bits
+ *              and Q8_0 of 8, with the same numbers and float16 scales;
  *              {"kind": "quantize", "part": "numbers" or "scales", "bits": B, "columns": K, "from": DTYPE, "scales": DTYPE, "turned":
  *              BOOL}: rows of K floats, or columns where they are turned, as words with numbers of 4 or 8 bits, or as the scales of
  *              groups of 32;
  *              {"kind": "convert", "from": DTYPE}: floats of another type.
+ *              "unused": true beside it says that no function of the artifact reads the weight.
  *   program    per variant: tnb_tno_program and its arrays, in the order of its counts, each array padded to 8 bytes.
  *   code       per variant, optional: the kernels' code in the form that the device's loader takes.
  *   fallback   per variant, optional: the code of kernels for the device that runs what the variant's own does not take.
