@@ -304,10 +304,18 @@ make_scratch(struct tnr_kv *kv, struct tnr_queue *q, tnb_err *err)
     return TNB_OK;
 }
 
+/* Of the dimension, for a head: those of tokens, and behind them in pages of int8 a float32 for each token. */
+static int64_t
+page_rows(const struct tnr_kv *kv)
+{
+    const int64_t P = kv->page_tokens, d = kv->head_dim;
+    return tnb_dtype_eq(kv->dtype, TNB_I8) ? P + (4 * P + d - 1) / d : P;
+}
+
 static tnb_status
 make_memory(struct tnr_kv *kv, tnb_err *err)
 {
-    const int64_t dims[5] = {kv->n_pages, 2, kv->kv_heads, kv->page_tokens, kv->head_dim};
+    const int64_t dims[5] = {kv->n_pages, 2, kv->kv_heads, page_rows(kv), kv->head_dim};
     struct tnr_queue *q = tnr_vm_queue(kv->vm, kv->device);
     tnb_status st = TNB_OK;
     for (int64_t i = 0; st == TNB_OK && i < kv->n_layers; i++)

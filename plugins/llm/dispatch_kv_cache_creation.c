@@ -110,10 +110,12 @@ take_dtypes(creation *w)
     w->dtype = w->kv_dtype = d->value;
     if (!strcmp(option, "auto"))
         return true;
-    if (tnb_dtype_parse(option, strlen(option), &w->kv_dtype) && tnb_dtype_is_float(w->kv_dtype))
+    if (tnb_dtype_parse(option, strlen(option), &w->kv_dtype) &&
+        (tnb_dtype_is_float(w->kv_dtype) || tnb_dtype_eq(w->kv_dtype, TNB_I8)))
         return true;
     tn_error(w->ctx, 0, TNB_INVALID,
-             "DispatchKVCacheCreation: cache_dtype is '%s', expected auto or a dtype of floats",
+             "DispatchKVCacheCreation: cache_dtype is '%s', expected auto, int8 or a dtype of "
+             "floats",
              option);
     return false;
 }
@@ -356,7 +358,9 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 
 static const tn_attr_schema options[] = {
     {"kernels", TN_ATTR_STR, 0, "paged_kv.py", "TVMScript file of the kernels"},
-    {"cache_dtype", TN_ATTR_STR, 0, "auto", "dtype of keys and values in pages; auto: the model's"},
+    {"cache_dtype", TN_ATTR_STR, 0, "auto",
+     "dtype of keys and values in pages, int8: with a scale for each token and head; auto: the "
+     "model's"},
     {"windows", TN_ATTR_BOOL, 0, "False", "kernels for sequences with a sliding window, too"},
     {0},
 };

@@ -411,7 +411,8 @@ check_pages(const text *t)
             row_of(t->keys[from + p], row);
             for (int64_t i = 0; i < o.hk * o.d; i++)
                 CHECK(fabs((double)row[(o.hq + o.hk) * o.d + i] * layer_scale[layer] -
-                           (double)v[((layer * n + p) * o.hk) * o.d + i]) < 1e-6);
+                           (double)v[((layer * n + p) * o.hk) * o.d + i]) <
+                      (o.tolerance > 1e-3 ? o.tolerance : 1e-6));
         }
     free(v), free(row);
     tnr_release(&args[4]);

@@ -39,7 +39,8 @@ CASES = [
 DEVICES = tenon("list", "devices").stdout
 TARGETS = ["cpu"] + (["opencl"] if re.search(r"^opencl .*\n    0: (?!not usable)", DEVICES, re.M) else [])
 # Pages of another dtype than what the model computes with.
-CASES += [(f"pages of {d}", dict(), dict(float32_pages=0, tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2))]
+CASES += [(f"pages of {d}", dict(), dict(float32_pages=int(d == "int8"), tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2), ("int8", 1e-2))]
+CASES += [("pages of int8, windows, a dimension without vectors", dict(hq=3, hk=3, d=7, rotary=6), dict(window=1, tolerance=1e-2, dtype="int8"))]
 CONF = write("windows.ini", "[pass DispatchKVCacheCreation]\nwindows = true\n")
 SEED = int(os.environ.get("KV_SEED", "1"))
 

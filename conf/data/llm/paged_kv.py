@@ -3,7 +3,8 @@
 # this file with the values below replaced by those of a model, and gives the functions to the cache that the module makes.
 # Arguments are those of upstream's kernels (tvm.relax.frontend.nn.llm.kv_cache). Schedules are each target's.
 #
-# A page: [2 (keys, values), heads of keys, tokens, dimension]. A row is one token of one sequence of a step; page_values lists the pages of
+# A page: [2 (keys, values), heads of keys, tokens, dimension]. Where pages are int8, rows behind those of the tokens hold a float32
+# scale for each token, byte by byte, the lowest first. A row is one token of one sequence of a step; page_values lists the pages of
 # all sequences, page_indptr where those of a sequence begin. All arithmetic is in float32, in an order that depends on the
 # row's own position alone: page by page, whatever else is in the step.
 from tvm.script import tirx as T
@@ -21,6 +22,9 @@ amplitude = 1.0  # of cosines and sines
 soft_cap = 0.0  # scores are soft_cap * tanh(score / soft_cap); 0: as they are
 group = q_heads // kv_heads
 half = rotary_dim // 2
+quantized = kv_dtype == "int8"
+page_rows = page_tokens + (4 * page_tokens + head_dim - 1) // head_dim if quantized else page_tokens
+plain_dtype = dtype if quantized else kv_dtype  # what pages are read as
 # elements that are worked on together; heads of queries that read keys and values once for all; vectors of values at once
 lanes = 8 if head_dim % 8 == 0 else (4 if head_dim % 4 == 0 else (2 if head_dim % 2 == 0 else 1))
 heads = 4 if group % 4 == 0 else (2 if group % 2 == 0 else 1)
@@ -33,7 +37,7 @@ half_page = page_tokens // 2
 def kv_cache_transpose_append(pages_handle: T.handle, k_handle: T.handle, v_handle: T.handle, position_handle: T.handle):
     T.func_attr({"tirx.noalias": True})
     rows, n_pages = T.int64(), T.int64()
-    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_tokens, head_dim), kv_dtype)
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
     k = T.match_buffer(k_handle, (rows, kv_heads, head_dim), dtype)
     v = T.match_buffer(v_handle, (rows, kv_heads, head_dim), dtype)
     position_map = T.match_buffer(position_handle, (rows,), "int32")
@@ -41,33 +45,58 @@ def kv_cache_transpose_append(pages_handle: T.handle, k_handle: T.handle, v_hand
         with T.sblock("append"):
             vr, vh = T.axis.remap("SS", [r, h])
             T.reads(position_map[vr], k[vr, vh, 0:head_dim], v[vr, vh, 0:head_dim])
-            T.writes(pages[0:n_pages, 0:2, vh, 0:page_tokens, 0:head_dim])
+            T.writes(pages[0:n_pages, 0:2, vh, 0:page_rows, 0:head_dim])
             place: T.let[T.int32] = position_map[vr]
             if place != -1:
                 page: T.let[T.int64] = T.Cast("int64", place // page_tokens)
                 at: T.let[T.int64] = T.Cast("int64", place % page_tokens)
-                for c in T.unroll(chunks):
-                    for l in T.vectorized(lanes):
-                        pages[page, 0, vh, at, c * lanes + l] = T.Cast(kv_dtype, k[vr, vh, c * lanes + l])
-                for c in T.unroll(chunks):
-                    for l in T.vectorized(lanes):
-                        pages[page, 1, vh, at, c * lanes + l] = T.Cast(kv_dtype, v[vr, vh, c * lanes + l])
+                if quantized:
+                    most = T.sblock_alloc_buffer((2,), "float32", scope="local")
+                    for w in T.unroll(2):
+                        most[w] = T.float32(0)
+                    for d in range(head_dim):
+                        most[0] = T.max(most[0], T.abs(T.Cast("float32", k[vr, vh, d])))
+                        most[1] = T.max(most[1], T.abs(T.Cast("float32", v[vr, vh, d])))
+                    for w in T.unroll(2):
+                        for b in T.unroll(4):
+                            pages[page, w, vh, page_tokens + (4 * at + b) // head_dim, (4 * at + b) % head_dim] = T.Cast(
+                                "int8", T.shift_right(T.shift_left(T.reinterpret("int32", most[w] / T.float32(127)), 24 - 8 * b), 24)
+                            )
+                        most[w] = T.Select(most[w] > T.float32(0), T.float32(127) / most[w], T.float32(0))
+                    for d in range(head_dim):
+                        pages[page, 0, vh, at, d] = T.Cast(
+                            "int8", T.max(T.min(T.nearbyint(T.Cast("float32", k[vr, vh, d]) * most[0]), T.float32(127)), T.float32(-127))
+                        )
+                        pages[page, 1, vh, at, d] = T.Cast(
+                            "int8", T.max(T.min(T.nearbyint(T.Cast("float32", v[vr, vh, d]) * most[1]), T.float32(127)), T.float32(-127))
+                        )
+                else:
+                    for c in T.unroll(chunks):
+                        for l in T.vectorized(lanes):
+                            pages[page, 0, vh, at, c * lanes + l] = T.Cast(kv_dtype, k[vr, vh, c * lanes + l])
+                    for c in T.unroll(chunks):
+                        for l in T.vectorized(lanes):
+                            pages[page, 1, vh, at, c * lanes + l] = T.Cast(kv_dtype, v[vr, vh, c * lanes + l])
 
 
 @T.prim_func
 def kv_cache_copy_single_page(pages_handle: T.handle, source: T.int64, target: T.int64, copy_length: T.int64):
     T.func_attr({"tirx.noalias": True})
     n_pages = T.int64()
-    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_tokens, head_dim), kv_dtype)
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
     for w, h in T.grid(2, kv_heads):
         with T.sblock("copy"):
             vw, vh = T.axis.remap("SS", [w, h])
-            T.reads(pages[source, vw, vh, 0:page_tokens, 0:head_dim])
-            T.writes(pages[target, vw, vh, 0:page_tokens, 0:head_dim])
+            T.reads(pages[source, vw, vh, 0:page_rows, 0:head_dim])
+            T.writes(pages[target, vw, vh, 0:page_rows, 0:head_dim])
             for t in range(copy_length):
                 for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
                         pages[target, vw, vh, t, c * lanes + l] = pages[source, vw, vh, t, c * lanes + l]
+            for t in range(page_rows - page_tokens):
+                for c in T.unroll(chunks):
+                    for l in T.vectorized(lanes):
+                        pages[target, vw, vh, page_tokens + t, c * lanes + l] = pages[source, vw, vh, page_tokens + t, c * lanes + l]
 
 
 @T.prim_func
@@ -76,23 +105,37 @@ def kv_cache_debug_get_kv(
 ):
     T.func_attr({"tirx.noalias": True})
     rows, n_pages, layers = T.int64(), T.int64(), T.int64()
-    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_tokens, head_dim), kv_dtype)
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
     position_map = T.match_buffer(position_handle, (rows,), "int32")
-    k = T.match_buffer(k_handle, (layers, rows, kv_heads, head_dim), kv_dtype)
-    v = T.match_buffer(v_handle, (layers, rows, kv_heads, head_dim), kv_dtype)
+    k = T.match_buffer(k_handle, (layers, rows, kv_heads, head_dim), plain_dtype)
+    v = T.match_buffer(v_handle, (layers, rows, kv_heads, head_dim), plain_dtype)
     for r, h in T.grid(rows, kv_heads):
         with T.sblock("get"):
             vr, vh = T.axis.remap("SS", [r, h])
-            T.reads(position_map[vr], pages[0:n_pages, 0:2, vh, 0:page_tokens, 0:head_dim])
+            T.reads(position_map[vr], pages[0:n_pages, 0:2, vh, 0:page_rows, 0:head_dim])
             T.writes(k[layer, vr, vh, 0:head_dim], v[layer, vr, vh, 0:head_dim])
             page: T.let[T.int64] = T.Cast("int64", position_map[vr] // page_tokens)
             at: T.let[T.int64] = T.Cast("int64", position_map[vr] % page_tokens)
-            for c in T.unroll(chunks):
-                for l in T.vectorized(lanes):
-                    k[layer, vr, vh, c * lanes + l] = pages[page, 0, vh, at, c * lanes + l]
-            for c in T.unroll(chunks):
-                for l in T.vectorized(lanes):
-                    v[layer, vr, vh, c * lanes + l] = pages[page, 1, vh, at, c * lanes + l]
+            if quantized:
+                scales = T.sblock_alloc_buffer((2,), "float32", scope="local")
+                for w in T.unroll(2):
+                    scales[w] = T.reinterpret(
+                        "float32",
+                        (T.Cast("int32", pages[page, w, vh, page_tokens + (4 * at + 0) // head_dim, (4 * at + 0) % head_dim]) & 255)
+                        | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * at + 1) // head_dim, (4 * at + 1) % head_dim]) & 255), 8)
+                        | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * at + 2) // head_dim, (4 * at + 2) % head_dim]) & 255), 16)
+                        | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * at + 3) // head_dim, (4 * at + 3) % head_dim]) & 255), 24),
+                    )
+                for d in range(head_dim):
+                    k[layer, vr, vh, d] = T.Cast(dtype, T.Cast("float32", pages[page, 0, vh, at, d]) * scales[0])
+                    v[layer, vr, vh, d] = T.Cast(dtype, T.Cast("float32", pages[page, 1, vh, at, d]) * scales[1])
+            else:
+                for c in T.unroll(chunks):
+                    for l in T.vectorized(lanes):
+                        k[layer, vr, vh, c * lanes + l] = pages[page, 0, vh, at, c * lanes + l]
+                for c in T.unroll(chunks):
+                    for l in T.vectorized(lanes):
+                        v[layer, vr, vh, c * lanes + l] = pages[page, 1, vh, at, c * lanes + l]
 
 
 @T.prim_func
@@ -154,7 +197,7 @@ def tir_attention_prefill(
     rows, sequences, n_pages, entries = T.int64(), T.int64(), T.int64(), T.int64()
     q = T.match_buffer(q_handle, (rows, q_heads, head_dim), dtype)
     q_indptr = T.match_buffer(q_indptr_handle, (sequences + 1,), "int32")
-    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_tokens, head_dim), kv_dtype)
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
     page_indptr = T.match_buffer(page_indptr_handle, (sequences + 1,), "int32")
     page_values = T.match_buffer(page_values_handle, (entries,), "int32")
     lengths = T.match_buffer(lengths_handle, (3, sequences) if window else (sequences,), "int32")
@@ -167,7 +210,7 @@ def tir_attention_prefill(
             vr, vh = T.axis.remap("SS", [r, h])
             T.reads(
                 q[vr, vh * group : vh * group + group, 0:head_dim], q_indptr[0 : sequences + 1],
-                pages[0:n_pages, 0:2, vh, 0:page_tokens, 0:head_dim], page_indptr[0 : sequences + 1], page_values[0:entries],
+                pages[0:n_pages, 0:2, vh, 0:page_rows, 0:head_dim], page_indptr[0 : sequences + 1], page_values[0:entries],
             )
             T.writes(out[vr, vh * group : vh * group + group, 0:head_dim], lse[vr, vh * group : vh * group + group])
             sequence = T.sblock_alloc_buffer((1,), "int64", scope="local")
@@ -179,6 +222,7 @@ def tir_attention_prefill(
             top = T.sblock_alloc_buffer((group,), "float32", scope="local")
             total = T.sblock_alloc_buffer((group, page_tokens), "float32", scope="local")
             best = T.sblock_alloc_buffer((heads,), "float32", scope="local")
+            scales = T.sblock_alloc_buffer((2, page_tokens if quantized else 1), "float32", scope="local")
             # the row's sequence; how many tokens of its table it sees, and from where on
             sequence[0] = T.int64(0)
             while q_indptr[sequence[0] + 1] <= T.Cast("int32", vr):
@@ -210,6 +254,15 @@ def tir_attention_prefill(
                 p: T.let[T.int32] = T.if_then_else(i < sink_pages, i, i - sink_pages + next_page) if window else T.int32(1) * i
                 page: T.let[T.int64] = T.Cast("int64", page_values[first + p])
                 visible: T.let[T.int32] = T.min(page_tokens, seen - p * page_tokens)
+                if quantized:
+                    for w, j in T.grid(2, page_tokens):
+                        scales[w, j] = T.reinterpret(
+                            "float32",
+                            (T.Cast("int32", pages[page, w, vh, page_tokens + (4 * j + 0) // head_dim, (4 * j + 0) % head_dim]) & 255)
+                            | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * j + 1) // head_dim, (4 * j + 1) % head_dim]) & 255), 8)
+                            | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * j + 2) // head_dim, (4 * j + 2) % head_dim]) & 255), 16)
+                            | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * j + 3) // head_dim, (4 * j + 3) % head_dim]) & 255), 24),
+                        )
                 for t in range(group // heads):
                     for w in range(heads):
                         best[w] = top[t * heads + w]
@@ -228,7 +281,8 @@ def tir_attention_prefill(
                             if lanes >= 4:
                                 for l in T.vectorized(2):
                                     part[w, l] = part[w, l] + part[w, l + 2]
-                            plain: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                            raw: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                            plain: T.let[T.float32] = raw * scales[0, j] if quantized else raw
                             product: T.let[T.float32] = T.tanh(plain / T.float32(soft_cap)) * T.float32(soft_cap) if soft_cap > 0 else plain
                             score[w, j] = T.if_then_else(
                                 (j < visible and (p * page_tokens + j < sinks or p * page_tokens + j >= begin)) if window else j < visible,
@@ -263,7 +317,7 @@ def tir_attention_prefill(
                             for u in T.unroll(wide):
                                 for w in T.unroll(heads):
                                     for l in T.vectorized(lanes):
-                                        sums[w, u, l] = sums[w, u, l] + score[w, j] * T.Cast("float32", pages[page, 1, vh, j, (c * wide + u) * lanes + l])
+                                        sums[w, u, l] = sums[w, u, l] + (score[w, j] * scales[1, j] if quantized else score[w, j]) * T.Cast("float32", pages[page, 1, vh, j, (c * wide + u) * lanes + l])
                         for w in T.unroll(heads):
                             for u in T.unroll(wide):
                                 for l in T.vectorized(lanes):
