@@ -12,11 +12,26 @@ struct walk {
 static bool
 visit(struct walk *w, const tn_node *n, bool is_def);
 
+/* A visit of a child. Most are variables that are used and small constants: nothing lies below them, nor is the state kept that a visit of
+ * more needs. */
+static inline bool
+visit_child(struct walk *w, const tn_node *n, bool is_def)
+{
+    bool constant = n->kind == TN_KIND_INT_IMM || n->kind == TN_KIND_FLOAT_IMM;
+    if (constant ? w->flags & TN_WALK_TYPES : is_def || n->kind != TN_KIND_VAR)
+        return visit(w, n, is_def);
+    tn_walk_step step = w->enter ? w->enter(w->user, n) : TN_WALK_ON;
+    return step == TN_WALK_SKIP ||
+           (step != TN_WALK_STOP && (!w->leave || w->leave(w->user, n) != TN_WALK_STOP));
+}
+
 static bool
 visit_list(struct walk *w, tn_list l, bool is_def)
 {
+    if (l.n && tn_is_type(l.at[0]) && !(w->flags & TN_WALK_TYPES))
+        return true;
     for (uint32_t i = 0; i < l.n; i++)
-        if (l.at[i] && !visit(w, l.at[i], is_def))
+        if (l.at[i] && !visit_child(w, l.at[i], is_def))
             return false;
     return true;
 }
@@ -25,20 +40,24 @@ static bool
 visit_children(struct walk *w, const tn_node *n)
 {
     for (const tn_field *f = tn_kinds[n->kind].fields; f->name; f++) {
-        bool is_def = f->type == TN_FIELD_DEF || f->type == TN_FIELD_DEFS;
-        if (f->type == TN_FIELD_NODE || f->type == TN_FIELD_DEF) {
+        bool on = true;
+        switch ((int)f->type) {
+        case TN_FIELD_NODE:
+        case TN_FIELD_DEF: {
             const tn_node *c = tn_field_node(n, f);
-            if (!c || (tn_is_type(c) && !(w->flags & TN_WALK_TYPES)))
-                continue;
-            if (!visit(w, c, is_def))
-                return false;
-        } else if (f->type == TN_FIELD_LIST || f->type == TN_FIELD_DEFS) {
-            tn_list l = tn_field_list(n, f);
-            if (l.n && tn_is_type(l.at[0]) && !(w->flags & TN_WALK_TYPES))
-                continue;
-            if (!visit_list(w, l, is_def))
-                return false;
+            if (c && (!tn_is_type(c) || w->flags & TN_WALK_TYPES))
+                on = visit_child(w, c, f->type == TN_FIELD_DEF);
+            break;
         }
+        case TN_FIELD_LIST:
+        case TN_FIELD_DEFS:
+            on = visit_list(w, tn_field_list(n, f), f->type == TN_FIELD_DEFS);
+            break;
+        default:
+            break;
+        }
+        if (!on)
+            return false;
     }
     return true;
 }
