@@ -35,3 +35,9 @@ EXTRA_DIST += bench/results/cpu-2026-11-21.txt bench/results/cpu-2026-11-21.svg 
 
 # What waking threads costs.
 EXTRA_DIST += bench/threads/README.md bench/threads/run bench/threads/threads.c
+
+# On a machine with a GPU (bench/gpu/bundle.py).
+check_PROGRAMS += bench/gpu/peak
+bench_gpu_peak_SOURCES = bench/gpu/peak.c backends/cuda/api.h
+bench_gpu_peak_LDADD = -ldl
+EXTRA_DIST += bench/gpu/README.md bench/gpu/bundle.py bench/gpu/run

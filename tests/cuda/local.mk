@@ -12,4 +12,4 @@ tests_cuda_t_reader_SOURCES = tests/cuda/t_reader.c backends/cuda/device.h backe
 tests_cuda_t_reader_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cuda_t_reader_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/matrix.py tests/cuda/onnx.sh
+EXTRA_DIST += tests/cuda/bundle.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/matrix.py tests/cuda/onnx.sh

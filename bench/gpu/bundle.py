@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the bundle for a machine with a GPU: README.md.
+
+    bench/gpu/bundle.py --build build --arch 90 --out gpu.tar.xz
+"""
+import argparse
+import glob
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MOST = 60 << 20
+PLUGINS = "cuda_rt", "interp", "cpu_rt"
+SYSTEM = "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-linux"
+
+MODULE = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main({inputs}):
+        with R.dataflow():
+            {casts}
+            t = {expression}
+            y = R.astype(t, "{out}")
+            R.output(y)
+        return y
+"""
+
+
+class Case:
+    """A kernel: shapes for the check and for times, from the same letters; bytes and operations of the latter."""
+
+    def __init__(self, name, dtype, inputs, expression, small, large, work, tolerance=(1e-5, 1e-5), unit="float32"):
+        self.name, self.dtype, self.inputs, self.expression, self.small, self.large = name, dtype, inputs, expression, small, large
+        self.work, self.tolerance, self.unit = work, tolerance, unit
+
+    def text(self, sizes, exact):
+        """`exact`: computed in float64, rounded at the end."""
+        names = [chr(ord("a") + k) for k in range(len(self.inputs))]
+        shapes = [s.format(**sizes) for s in self.inputs]
+        return MODULE.format(
+            inputs=", ".join(f'{n}_: R.Tensor(({s}), "{self.dtype}")' for n, s in zip(names, shapes)),
+            casts="\n            ".join(f'{n} = R.astype({n}_, "{"float64" if exact else self.dtype}")' for n in names),
+            expression=self.expression.format(**sizes), out=self.dtype)
+
+
+HALF = (2e-3, 2e-3)
+CASES = [
+    Case("element-wise", "float32", ("{n},",), "R.add(R.multiply(a, a), a)", {"n": 5000}, {"n": 1 << 26}, lambda n: (8 * n, 2 * n)),
+    Case("element-wise-fp16", "float16", ("{n},",), "R.nn.silu(a)", {"n": 5000}, {"n": 1 << 27}, lambda n: (4 * n, 0), HALF),
+    Case("softmax", "float32", ("{n}, {m}",), "R.nn.softmax(a, axis=1)", {"n": 9, "m": 700}, {"n": 16384, "m": 2048},
+         lambda n, m: (8 * n * m, 0)),
+    Case("rms-norm-fp16", "float16", ("{n}, {m}", "{m},"), "R.nn.rms_norm(a, b, axes=[-1])", {"n": 5, "m": 512}, {"n": 16384, "m": 4096},
+         lambda n, m: (4 * n * m, 0), HALF),
+    Case("layer-norm", "float32", ("{n}, {m}", "{m},", "{m},"), "R.nn.layer_norm(a, b, c, axes=[-1])", {"n": 5, "m": 512},
+         {"n": 16384, "m": 2048}, lambda n, m: (8 * n * m, 0), (1e-4, 1e-4)),
+    Case("sum-of-rows", "float32", ("{n}, {m}",), "R.sum(a, axis=1)", {"n": 33, "m": 777}, {"n": 16384, "m": 4096}, lambda n, m: (4 * n * m, 0),
+         (1e-5, 1e-4)),
+    Case("sum-of-columns", "float32", ("{n}, {m}",), "R.sum(a, axis=0)", {"n": 77, "m": 333}, {"n": 16384, "m": 4096}, lambda n, m: (4 * n * m, 0),
+         (1e-5, 1e-4)),
+    Case("transpose", "float32", ("{n}, {m}",), "R.permute_dims(a)", {"n": 65, "m": 130}, {"n": 8192, "m": 8192}, lambda n, m: (8 * n * m, 0)),
+    Case("row-by-matrix-fp16", "float16", ("1, {k}", "{k}, {n}"), "R.matmul(a, b)", {"k": 512, "n": 300}, {"k": 8192, "n": 28672},
+         lambda k, n: (2 * k * n, 0), HALF),
+    Case("matmul", "float32", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", {"m": 65, "k": 96, "n": 130}, {"m": 4096, "k": 4096, "n": 4096},
+         lambda m, k, n: (4 * (m * k + k * n + m * n), 2 * m * n * k), (1e-4, 1e-3)),
+    Case("matmul-fp16", "float16", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", {"m": 128, "k": 128, "n": 128}, {"m": 4096, "k": 4096, "n": 4096},
+         lambda m, k, n: (2 * (m * k + k * n + m * n), 2 * m * n * k), HALF, "matrix"),
+    Case("conv2d", "float32", ("1, {c}, {n}, {n}", "{k}, {c}, 3, 3"), "R.nn.conv2d(a, b, padding=[1, 1, 1, 1])", {"c": 8, "k": 12, "n": 14},
+         {"c": 256, "k": 256, "n": 128}, lambda c, k, n: (4 * (c * n * n + k * n * n), 18 * c * k * n * n), (1e-4, 1e-3)),
+    Case("sort", "float32", ("{n}, {m}",), "R.sort(a, axis=1)", {"n": 5, "m": 300}, {"n": 256, "m": 4096}, lambda n, m: (8 * n * m, 0)),
+]
+
+
+def write_npy(file, dtype, shape, values):
+    kind = {"float32": ("<f4", "f"), "float16": ("<f2", "e")}[dtype]
+    head = f"{{'descr': '{kind[0]}', 'fortran_order': False, 'shape': {shape}, }}"
+    head = head.ljust((len(head) + 1 + 10 + 63) // 64 * 64 - 11) + "\n"
+    with open(file, "wb") as f:
+        f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + struct.pack(f"<{len(values)}{kind[1]}", *values))
+
+
+class Bundle:
+    def __init__(self, build, source, arch, folder):
+        self.build, self.source, self.arch, self.folder = build, source, arch, folder
+        self.env = dict(os.environ)
+
+    def path(self, *parts):
+        return os.path.join(self.folder, *parts)
+
+    def tenon(self, *args, target):
+        r = subprocess.run([os.path.join(self.build, "tools", "tenon"), *args, "-t", target], env=self.env, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, check=False)
+        if r.returncode != 0:
+            sys.exit(f"bundle: tenon {' '.join(args)}: {r.stderr.strip()}")
+
+    def case(self, c):
+        folder = self.path("cases", c.name)
+        os.makedirs(folder)
+        draw = random.Random(c.name)
+        given = []
+        for k, shape in enumerate(c.inputs):
+            shape = tuple(eval("(" + shape.format(**c.small) + ")"))  # pylint: disable=eval-used
+            n = 1
+            for d in shape:
+                n *= d
+            file = os.path.join(folder, f"in{k}.npy")
+            write_npy(file, c.dtype, shape, [draw.uniform(-1, 1) for _ in range(n)])
+            given += ["-i", f"#{k}={file}"]
+        with tempfile.TemporaryDirectory() as work:
+            texts = {}
+            for what, sizes, exact in (("check", c.small, False), ("time", c.large, False), ("exact", c.small, True)):
+                texts[what] = os.path.join(work, what + ".py")
+                with open(texts[what], "w", encoding="utf-8") as f:
+                    f.write(c.text(sizes, exact))
+            for what in ("check", "time"):
+                self.tenon("compile", "-q", texts[what], "--set", "target.cuda.arch=sm_" + self.arch, "-o", os.path.join(folder, what + ".tno"),
+                           target="cuda")
+            self.tenon("run", "-q", texts["exact"], *given, "-o", work, target="cpu")
+            shutil.copy(glob.glob(os.path.join(work, "0-*.npy"))[0], os.path.join(folder, "out.npy"))
+        nbytes, operations = c.work(**c.large)
+        for name, text in (("tolerance", f"--rtol {c.tolerance[0]} --atol {c.tolerance[1]}"), ("work", f"{nbytes} {operations} {c.unit}")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write(text + "\n")
+
+    def binaries(self):
+        for d in ("bin", "lib", "plugins"):
+            os.makedirs(self.path(d))
+        for name in ("tools/tenon", "tests/cuda/record/record", "bench/gpu/peak"):
+            folder, base = os.path.split(name)
+            made = os.path.join(self.build, folder, ".libs", base)  # what libtool's script starts
+            shutil.copy(made if os.path.exists(made) else os.path.join(self.build, name), self.path("bin", base))
+        own = []
+        for folder in ("core/base", "core", "kit", "runtime", "lm"):
+            own += glob.glob(os.path.join(self.build, folder, ".libs", "*.so.0"))
+        for file in own:
+            shutil.copy(os.path.realpath(file), self.path("lib", os.path.basename(file)))
+        for name in PLUGINS:
+            for file in glob.glob(os.path.join(self.build, "plugins-stage", name + ".*")):
+                shutil.copy(os.path.realpath(file), self.path("plugins"))
+        env = dict(os.environ, LD_LIBRARY_PATH=self.path("lib"))
+        for file in [self.path("bin", "tenon")] + glob.glob(self.path("plugins", "*.so")):
+            for line in subprocess.run(["ldd", file], env=env, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines():
+                words = line.split()
+                if len(words) > 2 and words[1] == "=>" and words[2].startswith("/") and not words[0].startswith(SYSTEM):
+                    to = self.path("lib", words[0])
+                    if not os.path.exists(to):
+                        shutil.copy(words[2], to)
+        for file in glob.glob(self.path("bin", "*")) + glob.glob(self.path("lib", "*")) + glob.glob(self.path("plugins", "*.so")):
+            subprocess.run(["strip", "--strip-unneeded", file], stderr=subprocess.DEVNULL, check=False)
+        shutil.copytree(os.path.join(self.source, "conf"), self.path("conf"))
+        shutil.copy(os.path.join(HERE, "run"), self.path("run"))
+
+    def record(self):
+        """What the simulated device says of instructions."""
+        sim = os.path.join(self.build, "tests", "cuda", "sim", ".libs")
+        r = subprocess.run([self.path("bin", "record"), "-o", self.path("simulated.record")], check=False, stdout=subprocess.PIPE,
+                           env=dict(os.environ, CUDASIM_ARCH=self.arch[:2], LD_LIBRARY_PATH=sim + ":" + self.env.get("LD_LIBRARY_PATH", "")))
+        if r.returncode != 0:
+            sys.exit("bundle: the simulated device does not run all forms")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--build", required=True, help="where `make check TESTS=` ran")
+    p.add_argument("--arch", default="90", help="of the GPU, as 80, 90a")
+    p.add_argument("--out", required=True, help="the archive, or a folder")
+    p.add_argument("--case", action="append", metavar="NAME", help="only this one; may be repeated")
+    a = p.parse_args()
+    cases = [c for c in CASES if not a.case or c.name in a.case]
+    unknown = set(a.case or ()) - {c.name for c in CASES}
+    if unknown:
+        sys.exit(f"bundle: no case {', '.join(sorted(unknown))}; there are {', '.join(c.name for c in CASES)}")
+    with tempfile.TemporaryDirectory() as work:
+        b = Bundle(os.path.abspath(a.build), os.path.join(HERE, "..", ".."), a.arch, os.path.join(work, "tenon-gpu"))
+        b.binaries()
+        b.record()
+        for c in cases:
+            b.case(c)
+        if not a.out.endswith(".tar.xz"):
+            shutil.copytree(b.folder, a.out)
+            return
+        with tarfile.open(a.out, "w:xz") as t:
+            t.add(b.folder, "tenon-gpu")
+    size = os.path.getsize(a.out)
+    print(f"{a.out}: {size / (1 << 20):.1f} MiB, {len(cases)} cases")
+    if size > MOST:
+        sys.exit(f"bundle: more than {MOST >> 20} MiB")
+
+
+if __name__ == "__main__":
+    main()

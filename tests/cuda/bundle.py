@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bundle for a machine with a GPU (bench/gpu) runs dry on the simulated device: all its parts, with compute-sanitizer and without; what
+was cut off goes on; a case that is wrong is named. In check-long with all cases, and in the size that is allowed."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+import clitest
+from clitest import BUILD, SRC, check, path
+
+SIM = os.path.join(BUILD, "tests", "cuda", "sim", ".libs")
+LONG = bool(os.environ.get("TENON_LONG"))
+CASES = ("softmax", "row-by-matrix-fp16")
+BUNDLE = [sys.executable, os.path.join(SRC, "bench", "gpu", "bundle.py"), "--build", BUILD, "--arch", "80"]
+
+
+def spawn(words, **env):
+    return subprocess.run(words, env=dict(os.environ, **env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def run(*parts, **env):
+    return spawn([os.path.join(folder, "run"), "--quick", *parts], LD_LIBRARY_PATH=SIM, CUDASIM_RACES="1" if not parts else "0", **env)
+
+
+folder = path("bundle")
+r = spawn(BUNDLE + ["--out", folder] + ([] if LONG else [w for c in CASES for w in ("--case", c)]))
+if r.returncode != 0 and "NVRTC" in r.stderr:
+    print("no NVRTC")
+    sys.exit(77)
+check(r.returncode == 0, "the bundle is made", r)
+n = len(os.listdir(os.path.join(folder, "cases")))
+r = run("check", PART_SECONDS="0")
+check(r.returncode == 1 and "time is up" in r.stdout and not os.path.exists(os.path.join(folder, "results", "check-softmax.done")), "a part ends in time", r)
+r = run(PATH="/usr/bin:/bin")
+check(r.returncode == 0 and f"check: {n} cases, failed: \n" in r.stdout and f"time: {n} cases, failed: \n" in r.stdout and
+      "0 differ from the record, which lacks 0" in r.stdout and "% of the copy" in r.stdout, "all parts run, and go on", r)
+sanitizer = os.path.join(path("bin"), "compute-sanitizer")
+os.makedirs(os.path.dirname(sanitizer), exist_ok=True)
+with open(sanitizer, "w", encoding="utf-8") as f:
+    f.write('#!/bin/sh\necho "$2" >> "$TOOLS"\nshift 4\nexec "$@"\n')
+os.chmod(sanitizer, 0o755)
+r = run("sanitize", PATH=os.path.dirname(sanitizer) + ":" + os.environ["PATH"], TOOLS=path("tools"))
+with open(path("tools"), encoding="utf-8") as f:
+    tools = f.read().split()
+check(r.returncode == 0 and f"sanitize: {n} cases, failed: \n" in r.stdout and tools == ["memcheck", "racecheck", "initcheck", "synccheck"] * n,
+      "cases run under compute-sanitizer", r)
+with open(os.path.join(folder, "cases", "softmax", "out.npy"), "r+b") as f:
+    f.seek(-2, 2)
+    f.write(b"\x7f\x40")
+os.unlink(os.path.join(folder, "results", "check-softmax.done"))
+r = run("check")
+check(r.returncode == 1 and f"check: {n} cases, failed: softmax \n" in r.stdout, "a case that is wrong is named", r)
+r = spawn(BUNDLE + ["--out", path("x"), "--case", "nothing"])
+check(r.returncode != 0 and "no case nothing; there are element-wise" in r.stderr, "an unknown case is refused", r)
+if LONG:
+    r = spawn(BUNDLE + ["--out", path("gpu.tar.xz")])
+    check(r.returncode == 0 and os.path.getsize(path("gpu.tar.xz")) < 60 << 20, "the bundle is small enough", r)
+clitest.done()
