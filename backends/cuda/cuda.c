@@ -21,6 +21,9 @@ static const tn_attr_schema attrs[] = {
     {"matrix_units", TN_ATTR_STRS, 0, "[\"auto\"]",
      "dtypes of matrices that cuda.MatmulMMA multiplies by matrix units; auto: those that the "
      "architecture has"},
+    {"supports_async_copy", TN_ATTR_BOOL, TN_ATTR_OPTIONAL, NULL,
+     "copies into shared memory that are waited for later (cp.async); absent: as the architecture "
+     "has them"},
     {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block", ">=1"},
     {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known", ">=0"},
     {"nvrtc", TN_ATTR_STR, 0, "\"\"",
@@ -71,11 +74,15 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
     const tn_array *units = tn_as_array(tn_dict_get(target, "matrix_units"));
     const tn_string_imm *first =
         units && units->items.n == 1 ? tn_as_string_imm(units->items.at[0]) : NULL;
-    if (is_arch(arch))
-        return first && !strcmp(first->value, "auto")
-                   ? tn_dict_set(ctx, target, "matrix_units",
-                                 matrix_units(ctx, strtol(arch + 3, NULL, 10)))
-                   : target;
+    if (is_arch(arch)) {
+        long capability = strtol(arch + 3, NULL, 10);
+        if (first && !strcmp(first->value, "auto"))
+            target = tn_dict_set(ctx, target, "matrix_units", matrix_units(ctx, capability));
+        return tn_dict_int(target, "supports_async_copy", -1) >= 0
+                   ? target
+                   : tn_dict_set(ctx, target, "supports_async_copy",
+                                 tn_bool(ctx, capability >= 80));
+    }
     tn_error(ctx, 0, TNB_INVALID, "target cuda: the architecture '%s' is not known", arch);
     tnb_diag_hint(tn_diags(ctx), "architectures are called as by nvcc: sm_80, sm_90a, sm_100f ...");
     return NULL;

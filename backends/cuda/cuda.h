@@ -15,7 +15,7 @@ cuda_threads(const tnk_kernel *k);
 /* ---- dialect.c ---- */
 extern const struct tnk_dialect cuda_dialect;
 /* ---- matrix.c ---- */
-/* Writes a call of ldmatrix or mma; false: it is another one. */
+/* Writes a call of ldmatrix, mma or cp.async; false: it is another one. */
 bool
 cuda_matrix_call(tnk_emitter *e, const tn_call *c);
 /* ---- matrix_intrins.c ---- */

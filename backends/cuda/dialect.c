@@ -175,6 +175,7 @@ const tnk_dialect cuda_dialect = {
     .local = "__align__(16) ",
     .restrict_ = "__restrict__",
     .barrier = "__syncthreads();",
+    .warp_barrier = "__syncwarp();",
     .inline_ = "static __device__ __forceinline__",
     .threads = threads,
     .int32 = "int",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instructions of matrix units in CUDA C++: ldmatrix and mma, as functions of a thread's registers. A GPU of sm_75 has mma for half
- * as many steps: two of them. */
+/* Instructions of PTX in CUDA C++: ldmatrix and mma, as functions of a thread's registers (a GPU of sm_75 has mma for half as many
+ * steps: two of them), and asynchronous copies into shared memory. */
 #include "cuda.h"
 
 #include "tenon/core/build.h"
@@ -113,13 +113,71 @@ mma(tnk_emitter *e, const tn_call *c)
     return true;
 }
 
+/* ptx_cp_async(dtype, to, 0, from, 0, bytes[, condition]): without the condition zeros are written */
+enum { CP_TO = 1, CP_FROM = 3, CP_BYTES = 5, CP_COND = 6 };
+
+static bool
+cp_async(tnk_emitter *e, const tn_call *c)
+{
+    static const uint32_t operands[] = {CP_TO, CP_FROM, CP_COND};
+    int64_t n;
+    if (c->args.n < CP_COND || c->args.n > CP_COND + 1 || !offsets_are_zero(c, operands, 2) ||
+        !tn_int_value(c->args.at[CP_BYTES], &n) || (n != 4 && n != 8 && n != 16))
+        return false;
+    bool cond = c->args.n > CP_COND;
+    const char *f = tn_strf(e->ctx, "tk_cp_async%s%d", cond ? "_if" : "", (int)n);
+    if (tnk_once(e, f))
+        tnb_buf_printf(
+            tnk_helpers(e),
+            "static __device__ __forceinline__ void %s(void *to, const void *from%s)\n{\n"
+            "    asm volatile(\"cp.async.%s.shared.global [%%0], [%%1], %d%s;\"\n"
+            "                 : : \"r\"((unsigned)__cvta_generic_to_shared(to)), "
+            "\"l\"(__cvta_generic_to_global(from))%s : \"memory\");\n}\n",
+            f, cond ? ", bool all" : "", n == 16 ? "cg" : "ca", (int)n, cond ? ", %2" : "",
+            cond ? tn_strf(e->ctx, ", \"r\"(all ? %d : 0)", (int)n) : "");
+    call(e, f, c, operands, cond ? 3 : 2);
+    return true;
+}
+
+static bool
+group(tnk_emitter *e, const tn_call *c, bool wait)
+{
+    int64_t n = 0;
+    if (c->args.n != wait || (wait && (!tn_int_value(c->args.at[0], &n) || n < 0)))
+        return false;
+    const char *f = wait ? tn_strf(e->ctx, "tk_wait_group%lld", (long long)n) : "tk_commit_group";
+    if (tnk_once(e, f))
+        tnb_buf_printf(tnk_helpers(e),
+                       "static __device__ __forceinline__ void %s()\n{\n"
+                       "    asm volatile(\"cp.async.%s%s;\" : : : \"memory\");\n}\n",
+                       f, wait ? "wait_group " : "commit_group",
+                       wait ? tn_strf(e->ctx, "%lld", (long long)n) : "");
+    call(e, f, c, NULL, 0);
+    return true;
+}
+
 bool
 cuda_matrix_call(tnk_emitter *e, const tn_call *c)
 {
-    bool load = tn_is_intrin(TN_NODE(c), TN_INTRIN_ptx_ldmatrix);
-    if (!load && !tn_is_intrin(TN_NODE(c), TN_INTRIN_ptx_mma))
+    bool known;
+    switch ((int)tn_intrin_of(TN_NODE(c))) {
+    case TN_INTRIN_ptx_ldmatrix:
+        known = ldmatrix(e, c);
+        break;
+    case TN_INTRIN_ptx_mma:
+        known = mma(e, c);
+        break;
+    case TN_INTRIN_ptx_cp_async:
+        known = cp_async(e, c);
+        break;
+    case TN_INTRIN_ptx_commit_group:
+    case TN_INTRIN_ptx_wait_group:
+        known = group(e, c, tn_is_intrin(TN_NODE(c), TN_INTRIN_ptx_wait_group));
+        break;
+    default:
         return false;
-    if (!(load ? ldmatrix(e, c) : mma(e, c)))
+    }
+    if (!known)
         tnk_emit_fail(e, c->base.loc, "%s of these operands has no form in CUDA source",
                       tn_call_op_of(c)->base.name);
     return true;

@@ -143,6 +143,16 @@ opaque_span(tn_arith *a, const tn_expr *e)
                 return (span){0, m.hi};
         }
         return open;
+    case TN_INTRIN_bitwise_xor:
+    case TN_INTRIN_bitwise_or: {
+        span x = expr_span(a, call->args.at[0]), y = expr_span(a, call->args.at[1]);
+        int64_t most = max64(x.hi, y.hi), all = 0;
+        if (x.lo < 0 || y.lo < 0 || most >= (int64_t)1 << 62)
+            return open;
+        while (all < most) /* the bits that either may have */
+            all = 2 * all + 1;
+        return (span){0, all};
+    }
     case TN_INTRIN_shift_right:
         if (tn_int_value(call->args.at[1], &n) && n >= 0 && n < 62) {
             span x = expr_span(a, call->args.at[0]);

@@ -211,8 +211,11 @@ evaluate(tnk_emitter *e, const tn_evaluate *v)
     if (tn_is(v->value, TN_KIND_INT_IMM) || tn_is_intrin(v->value, TN_INTRIN_assume))
         return;
     if (tn_is_intrin(v->value, TN_INTRIN_tvm_storage_sync) && e->barrier) {
+        const tn_call *c = tn_as_call(v->value);
+        const tn_string_imm *scope = c->args.n ? tn_as_string_imm(c->args.at[0]) : NULL;
+        bool warp = scope && !strcmp(scope->value, "warp") && e->d->warp_barrier;
         line(e);
-        tnb_buf_printf(e->out, "%s\n", e->barrier);
+        tnb_buf_printf(e->out, "%s\n", warp ? e->d->warp_barrier : e->barrier);
         return;
     }
     if (tn_is_intrin(v->value, TN_INTRIN_prefetch)) /* advice, which hooks may follow */

@@ -26,6 +26,9 @@ const tn_attr_schema tnk_capabilities[] = {
     {"supports_int64", TN_ATTR_BOOL, 0, "True", "arithmetic on int64", NULL},
     {"supports_16bit_buffer", TN_ATTR_BOOL, 0, "True", "elements of 16 bits in memory", NULL},
     {"supports_8bit_buffer", TN_ATTR_BOOL, 0, "True", "elements of 8 bits in memory", NULL},
+    {"supports_async_copy", TN_ATTR_BOOL, 0, "False",
+     "copies from memory to shared memory that threads start and wait for later: ptx_cp_async",
+     NULL},
     {0},
 };
 

@@ -10,18 +10,20 @@
  * Iteration variables are replaced by their values, predicates become ifs, allocations AllocBuffer
  * statements at the place of the block, matched sub-regions what LowerMatchBuffer makes of them. How a block wants the strides
  * of what it writes (buffer_dim_align) goes to the allocation as a list of axis, factor and offset; the index map of the fragment that
- * it writes (fragment_layout) goes there as it is.
+ * it writes (fragment_layout) and the mark permuted_layout go there as they are.
  * Needs: no init. (Upstream keeps opaque
  * blocks and removes them in LowerOpaqueBlock, which is accepted as another name of this pass.)
  */
 #include "lower.h"
 
-static const char align_key[] = "buffer_dim_align", layout_key[] = "fragment_layout";
+static const char align_key[] = "buffer_dim_align", layout_key[] = "fragment_layout",
+                  permuted_key[] = "permuted_layout";
 
 typedef struct alignments {
     tn_ctx *ctx;
     tnb_ptrmap by_buffer; /* Buffer -> array of [axis, factor, offset] */
     tnb_ptrmap layouts;   /* Buffer -> IndexMap */
+    tnb_ptrmap permuted;  /* Buffer -> the mark */
 } alignments;
 
 static tn_walk_step
@@ -33,6 +35,9 @@ note_alignment(void *user, const tn_node *n)
     const tn_node *layout = b ? tn_dict_get(b->annotations, layout_key) : NULL;
     if (layout && b->writes.n)
         tnb_ptrmap_set(&a->layouts, tn_as_buffer_region(b->writes.at[0])->buffer, layout);
+    layout = b ? tn_dict_get(b->annotations, permuted_key) : NULL;
+    if (layout && b->writes.n)
+        tnb_ptrmap_set(&a->permuted, tn_as_buffer_region(b->writes.at[0])->buffer, layout);
     for (uint32_t i = 0; all && i < all->items.n; i++) {
         const tn_array *one = tn_as_array(all->items.at[i]);
         int64_t v[4];
@@ -59,6 +64,9 @@ allocation(const alignments *a, const tn_node *buffer, const tn_node *annotation
     want = tnb_ptrmap_get(&a->layouts, buffer);
     if (want)
         annotations = tn_dict_set(a->ctx, annotations, layout_key, want);
+    want = tnb_ptrmap_get(&a->permuted, buffer);
+    if (want)
+        annotations = tn_dict_set(a->ctx, annotations, permuted_key, want);
     return tn_alloc_buffer_of(a->ctx, buffer, annotations);
 }
 
@@ -69,7 +77,8 @@ lower(tn_rewriter *r, const tn_node *n)
     const tn_block_realize *br = tn_as_block_realize(n);
     if (n->kind == TN_KIND_ALLOC_BUFFER &&
         (tnb_ptrmap_has(&a->by_buffer, tn_as_alloc_buffer(n)->buffer) ||
-         tnb_ptrmap_has(&a->layouts, tn_as_alloc_buffer(n)->buffer)))
+         tnb_ptrmap_has(&a->layouts, tn_as_alloc_buffer(n)->buffer) ||
+         tnb_ptrmap_has(&a->permuted, tn_as_alloc_buffer(n)->buffer)))
         return allocation(a, tn_as_alloc_buffer(n)->buffer, tn_as_alloc_buffer(n)->annotations);
     if (!br)
         return NULL;
@@ -111,6 +120,7 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
         return body;
     tnb_ptrmap_init(&a.by_buffer, tn_scratch(ctx));
     tnb_ptrmap_init(&a.layouts, tn_scratch(ctx));
+    tnb_ptrmap_init(&a.permuted, tn_scratch(ctx));
     tn_walk(body, 0, note_alignment, NULL, &a);
     return tn_rewrite(&r, body);
 }

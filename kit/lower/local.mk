@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/polynomials.h \
+	kit/lower/async_copy.c \
 	kit/lower/capabilities.c \
 	kit/lower/common_subexpr.c \
 	kit/lower/compact_buffer.c \
@@ -25,6 +26,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/lower_views.c \
 	kit/lower/narrow_data_type.c \
 	kit/lower/passes.c \
+	kit/lower/permuted_layout.c \
 	kit/lower/plan_location.c \
 	kit/lower/plan_shared_memory.c \
 	kit/lower/racing_turns.c \
@@ -35,6 +37,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/seq_uses.c \
 	kit/lower/simplify.c \
 	kit/lower/sizes.c \
+	kit/lower/software_pipeline.c \
 	kit/lower/split_host_device.c \
 	kit/lower/split_vectors.c \
 	kit/lower/stmt.c \

@@ -16,9 +16,12 @@
  *     UnifyThreadBinding                      one loop a thread index, around the kernel
  *     PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the innermost loop that may hold it
  *     CompactBufferAllocation                 buffers are as small as their accesses allow
+ *     InjectPermutedLayout                    tiles that ask for it lie over the banks of shared memory
+ *     InjectSoftwarePipeline                  no loop is annotated as a pipeline
  *     FlattenBuffer                           one dimension, offsets explicit
  *     PlanSharedMemory                        shared memory fits the target
  *     LoopPartition, VectorizeLoop, UnrollLoop, HoistIfThenElse, Simplify, RemoveNoOp, LowerIntrin, NarrowDataType
+ *     InjectPTXAsyncCopy                      copies that a pipeline starts early are asynchronous, where the target has such
  *     SplitVectors                            no vector is wider than the target has them
  *     LowerViews                              each access names the buffer that has the memory, for targets without pointers
  *     LowerMath                               functions of mathematics by sums and products, where the target's are not precise
@@ -109,6 +112,7 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_fallback_kernels, tnk_pass_index_checks, tnk_pass_split_vectors,
     tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access,
     tnk_pass_widen_arithmetic, tnk_pass_widen_storage, tnk_pass_lower_int64, tnk_pass_lower_math,
-    tnk_pass_lower_fragments;
+    tnk_pass_lower_fragments, tnk_pass_software_pipeline, tnk_pass_permuted_layout,
+    tnk_pass_async_copy;
 
 #endif

@@ -53,6 +53,10 @@ narrow_operands(tnk_ranged *r, const tn_expr *e)
     }
     case TN_KIND_CALL: {
         const tn_call *c = (const tn_call *)e;
+        if (tn_is_intrin(e, TN_INTRIN_bitwise_xor)) {
+            const tn_expr *x = narrow(r, c->args.at[0]), *y = x ? narrow(r, c->args.at[1]) : NULL;
+            return y ? tn_bitwise_xor(r->ctx, x, y) : NULL;
+        }
         if (!tn_is_intrin(e, TN_INTRIN_if_then_else) || c->args.n != 3)
             return NULL;
         const tn_expr *x = narrow(r, c->args.at[1]), *y = x ? narrow(r, c->args.at[2]) : NULL;

@@ -39,4 +39,7 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_widen_storage,
     &tnk_pass_lower_int64,
     &tnk_pass_lower_fragments,
+    &tnk_pass_software_pipeline,
+    &tnk_pass_permuted_layout,
+    &tnk_pass_async_copy,
 };

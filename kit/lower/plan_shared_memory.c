@@ -38,7 +38,10 @@ static bool
 is_barrier(const tn_stmt *s)
 {
     const tn_evaluate *e = tn_as_evaluate(s);
-    return e && tn_is_intrin(e->value, TN_INTRIN_tvm_storage_sync);
+    const tn_call *c = e ? tn_as_call(e->value) : NULL;
+    const tn_string_imm *scope = c && c->args.n ? tn_as_string_imm(c->args.at[0]) : NULL;
+    return c && tn_is_intrin(e->value, TN_INTRIN_tvm_storage_sync) &&
+           !(scope && !strcmp(scope->value, "warp"));
 }
 
 static bool

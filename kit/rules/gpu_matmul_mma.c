@@ -18,7 +18,16 @@
 #include "gpu.h"
 #include "tenon/core/text.h"
 
-enum { WARP = 32, ROWS = 16, COLUMNS = 8, STEP = 16, VECTOR = 8, LEAST_ROWS = 16, LEAST = 32 };
+enum {
+    WARP = 32,
+    ROWS = 16,
+    COLUMNS = 8,
+    STEP = 16,
+    VECTOR = 8,
+    LEAST_ROWS = 16,
+    LEAST = 32,
+    STAGES = 3
+};
 
 typedef struct mma {
     tnk_sch *s;
@@ -201,18 +210,16 @@ load_fragment(mma *m, tnk_item *load, int operand)
 
 /* ---- the schedule ---- */
 
-/* All threads of a block copy together, a vector at a time. Rows begin four banks apart, so that ldmatrix meets no bank twice. */
+/* All threads of a block copy together, a vector at a time, into rows whose pieces change places for ldmatrix. */
 static bool
 fetch(mma *m, tnk_item *stage)
 {
     tnk_sch *s = m->s;
     tnk_item *l[GPU_MAX_LOOPS], *part[2], *v = NULL;
     uint32_t n = gpu_own_loops(s, stage, l);
-    const tn_node *copy = tnk_block_output(stage);
-    int rank = (int)tn_as_buffer(copy)->shape.n;
     int64_t e;
     if (n < 2 || !tnk_loop_extent(l[n - 1], &e) || e % VECTOR ||
-        !tnk_storage_align(s, stage, copy, rank - 2, WARP, VECTOR))
+        !tnk_annotate_block(s, stage, "permuted_layout", tn_i64(s->ctx, 1)))
         return false;
     if (!tnk_split(s, l[n - 1], VECTOR, part))
         return false;
@@ -260,6 +267,22 @@ tile(mma *m)
                    over_threads(m, own[0], own[1])
                ? w
                : NULL;
+}
+
+/* The copies of later steps go on while a step is multiplied, as many as shared memory has room for. */
+static bool
+overlap(mma *m, tnk_item *steps)
+{
+    static const int64_t options[] = {1, 2, 3, 4, 5, 6}, order[] = {0, 1, 2}, async[] = {0};
+    tn_ctx *ctx = m->s->ctx;
+    int64_t bytes = (m->tile[0] + m->tile[1]) * m->depth * 2, n = m->t->shared_bytes / bytes;
+    n = tnk_rule_choice(ctx, "stages", options, n < 6 ? (uint32_t)n : 6, n < STAGES ? n : STAGES);
+    if (n < 2 || n * bytes > m->t->shared_bytes)
+        return n == 1;
+    const int64_t stage[] = {0, 0, n - 1};
+    return tnk_annotate(m->s, steps, "software_pipeline_stage", tn_int_array(ctx, stage, 3)) &&
+           tnk_annotate(m->s, steps, "software_pipeline_order", tn_int_array(ctx, order, 3)) &&
+           tnk_annotate(m->s, steps, "software_pipeline_async_stages", tn_int_array(ctx, async, 1));
 }
 
 static bool
@@ -310,6 +333,7 @@ schedule(mma *m)
     tnk_item *inner[] = {i[0], j[0], i[1], j[1], k1[1]};
     return tnk_reorder(s, inner, 5) && tnk_set_kind(s, k1[0], TN_FOR_UNROLLED) &&
            tnk_set_kind(s, i[0], TN_FOR_UNROLLED) && tnk_set_kind(s, j[0], TN_FOR_UNROLLED) &&
+           overlap(m, k[0]) &&
            tnk_tensorize(s, i[1],
                          tn_strf(s->ctx, "ptx.mma_%s_%s", m->along ? "nk" : "kn", m->type));
 }

@@ -152,6 +152,8 @@ typedef struct tnk_dialect {
      * array or a pointer, and an element that is a vector is accessed as so many scalars, side by side. */
     void (*element)(tnk_emitter *e, const tn_node *buffer, const tn_expr *at);
     void *self;
+    /* statement for T.tvm_storage_sync("warp"): the threads of a warp meet; NULL: as `barrier` */
+    const char *warp_barrier;
 } tnk_dialect;
 
 /* The dialect of this name of the context's registry, whose plugin is loaded when needed. NULL after recording an error. */

@@ -33,12 +33,13 @@
          "Allocation, shapes and calls as the virtual machine has them.")                        \
     LIST("generic", "@memory, @vm", "What every target's finalize does.")                        \
     LIST("gpu_lower",                                                                            \
-         "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, ConvertBlocksToOpaque, "  \
-         "Simplify, LowerFragments, LowerIndexChecks, UniformBarriers, ThreadSync, "             \
-         "UnifyThreadBinding, "                                                                  \
-         "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, FlattenBuffer, "       \
-         "PlanSharedMemory, LowerViews, Simplify, LoopPartition, VectorizeLoop, SplitVectors, "  \
-         "UnrollLoop, Simplify, HoistIfThenElse, RemoveNoOp, NarrowDataType, "                   \
+         "LowerCrossThreadReduction, LowerInitBlock, LowerMatchBuffer, "                         \
+         "ConvertBlocksToOpaque, Simplify, LowerFragments, LowerIndexChecks, "                   \
+         "UniformBarriers, ThreadSync, UnifyThreadBinding, "                                     \
+         "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, "                      \
+         "InjectPermutedLayout, InjectSoftwarePipeline, FlattenBuffer, PlanSharedMemory, "       \
+         "LowerViews, Simplify, LoopPartition, VectorizeLoop, SplitVectors, UnrollLoop, "        \
+         "Simplify, InjectPTXAsyncCopy, HoistIfThenElse, RemoveNoOp, NarrowDataType, "           \
          "LowerMath, LowerInt64, WidenArithmetic, WidenStorage, LowerVectorAccess, "             \
          "CommonSubexprElim",                                                                    \
          "A program scheduled for threads, as a code generator for GPUs reads it.")
