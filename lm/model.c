@@ -30,6 +30,7 @@ struct tnl_model {
     tnl_model_facts facts;
     int32_t stop[MOST_STOPS];
     int64_t chunk;
+    int64_t sinks; /* first tokens that stay when a window moves on */
     sequence *sequences;
 };
 
@@ -156,6 +157,7 @@ read_facts(tnl_model *m, const json_t *root, const tnl_model_options *o, tnb_err
     m->facts.stop = m->stop;
     m->facts.context = count_of(model, "context_length");
     m->facts.window = count_of(model, "sliding_window");
+    m->sinks = count_of(model, "attention_sinks");
     m->facts.vocabulary = count_of(model, "vocab_size");
     json_array_foreach(json_object_get(model, "stop_token_ids"), i, v)
         add_stop(m, json_is_integer(v) ? json_integer_value(v) : -1);
@@ -364,7 +366,7 @@ begin(tnl_model *m, int64_t id, sequence **out, tnb_err *err)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a sequence");
     tnb_status st = tnr_kv_add_sequence(m->vm, m->cache, id, err);
     if (st == TNB_OK && m->facts.window > 0 && m->facts.window < (int64_t)m->facts.cache_tokens)
-        st = tnr_kv_set_window(m->vm, m->cache, id, m->facts.window, 0, err);
+        st = tnr_kv_set_window(m->vm, m->cache, id, m->facts.window, m->sinks, err);
     if (st != TNB_OK) {
         free(s);
         return st;

@@ -146,7 +146,7 @@ run(tnt_session *s, const tnt_args *a)
     tnk_model model;
     tnk_compile_options opt;
     double start = tnt_now();
-    if (!tnt_import(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
+    if (!tnt_import_checked(s, a, path, &model) || !tnt_compile_options(s, a, &opt))
         return tnt_failure();
     opt.emit = kind;
     opt.prefix = emit_prefix(s, a);

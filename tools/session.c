@@ -593,12 +593,13 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o)
     return true;
 }
 
-bool
-tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
+static bool
+import(tnt_session *s, const tnt_args *a, const char *path, bool checksums, tnk_model *out)
 {
     tnk_import_options o;
     if (!tnt_import_options(s, a, &o))
         return false;
+    o.checksums = checksums;
     if (tnt_is_artifact(path)) {
         fprintf(stderr,
                 "tenon: %s is already compiled; '%s' takes a model\n  hint: tenon run and tenon "
@@ -609,6 +610,18 @@ tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
     tnb_status st = tnk_import(s->ctx, path, &o, out);
     tnt_report(s);
     return st == TNB_OK;
+}
+
+bool
+tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
+{
+    return import(s, a, path, false, out);
+}
+
+bool
+tnt_import_checked(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
+{
+    return import(s, a, path, true, out);
 }
 
 const tn_module *

@@ -275,6 +275,9 @@ tnt_import_options(tnt_session *s, const tnt_args *a, tnk_import_options *o);
 /* Reads a model with --dim NAME=N and --bind NAME=FILE applied. */
 bool
 tnt_import(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out);
+/* The same of what is to be kept: checksums of the model's files are compared. */
+bool
+tnt_import_checked(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out);
 /* Reads a TVMScript module; NULL after messages. */
 const tn_module *
 tnt_read(tnt_session *s, const char *path);

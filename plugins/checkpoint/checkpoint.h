@@ -83,6 +83,7 @@ typedef struct checkpoint_model {
     uint32_t flags;
     int64_t layers, hidden, heads, kv_heads, head_dim, intermediate, vocabulary, context;
     int64_t window;     /* of sliding attention; 0: none */
+    int64_t sinks;      /* first tokens that stay in the window of a whole sequence */
     bool *full;         /* by layer: it has no window though others have; NULL: all have it */
     int64_t rotary_dim; /* leading elements of a head that RoPE turns */
     double epsilon, rope_theta, rope_scale;
@@ -210,12 +211,24 @@ checkpoint_import_huggingface(void *self, tn_ctx *ctx, const char *path,
 tnb_status
 checkpoint_import_llama2c(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
                           tnk_model *out);
+tnb_status
+checkpoint_import_mlc(void *self, tn_ctx *ctx, const char *path, const tnk_import_options *opt,
+                      tnk_model *out);
 bool
 checkpoint_is_llama2c(const char *path, const void *head, size_t n);
 
 /* For the readers: makes the module of a model whose numbers and tensors are there. */
 tnb_status
 checkpoint_finish(checkpoint_model *m, const tnk_import_options *opt, tnk_model *out);
+/* Whether there are no options that a checkpoint does not take; else records an error. */
+bool
+checkpoint_takes_options(checkpoint_model *m, const tnk_import_options *opt);
+/* A file of the folder as JSON, to be released with json_decref; NULL after an error, or where it is not there and need not be. */
+struct json_t *
+checkpoint_load(checkpoint_model *m, const char *folder, const char *name, bool needed);
+/* Adds an id, or a list of ids, that end a text. */
+void
+checkpoint_add_stops(checkpoint_model *m, const struct json_t *v);
 void
 checkpoint_start(checkpoint_model *m, tn_ctx *ctx, const char *path);
 /* An absolute path, links as they are. */

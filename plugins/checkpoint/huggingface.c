@@ -436,21 +436,6 @@ read_numbers(reading *r)
         read_scaling(r);
 }
 
-static void
-add_stops(checkpoint_model *m, const json_t *v)
-{
-    const size_t n = json_is_array(v) ? json_array_size(v) : 1;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *id = json_is_array(v) ? json_array_get(v, i) : v;
-        bool known = !json_is_integer(id) || json_integer_value(id) < 0 ||
-                     json_integer_value(id) >= m->vocabulary;
-        for (uint32_t k = 0; k < m->stop.n && !known; k++)
-            known = m->stop.at[k] == json_integer_value(id);
-        if (!known)
-            TNB_PUSH(tn_arena(m->ctx), m->stop, json_integer_value(id));
-    }
-}
-
 /* Embeddings take the place of the last matrix only where config.json says so. */
 static bool
 check_last_matrix(const reading *r)
@@ -465,29 +450,6 @@ check_last_matrix(const reading *r)
 }
 
 /* ---- the folder ---- */
-
-/* A file of the folder as JSON; NULL after an error, or where it is not there and need not be. */
-static json_t *
-load(checkpoint_model *m, const char *folder, const char *name, bool needed)
-{
-    tnb_err err = {0};
-    tnb_mapping map = {0};
-    json_t *out = NULL;
-    const char *path = tnb_path_join(tn_arena(m->ctx), folder, name);
-    struct stat st;
-    if (!needed && stat(path, &st) != 0)
-        return NULL;
-    tnb_status s = tnb_map_file(path, 64 << 20, &map, &err);
-    if (s == TNB_OK && (s = tnb_json_parse(map.data, map.size, 0, &out, &err)) != TNB_OK)
-        tnb_err_prefix(&err, "%s", path);
-    tnb_unmap(&map);
-    if (s != TNB_OK)
-        tnb_report(tn_diags(m->ctx), TNB_ERROR, s, (tnb_place){0}, "%s", err.message);
-    if (s == TNB_NOT_FOUND || s == TNB_IO)
-        tnb_diag_hint(tn_diags(m->ctx),
-                      "a checkpoint of transformers has config.json beside its weights");
-    return out;
-}
 
 /* generation_config.json: more ids that end a text, and how tokens are drawn. As transformers has it: nothing is drawn without
  * "do_sample", and where it is set, what is left out is its own default. */
@@ -505,9 +467,9 @@ read_generation(checkpoint_model *m, const char *folder)
                 {"min_p", 0, 1, false, 0},
                 {"repetition_penalty", 0, DBL_MAX, true, 1}};
     enum { PENALTY = 4 }; /* counts where nothing is drawn, too */
-    json_t *c = load(m, folder, "generation_config.json", false);
+    json_t *c = checkpoint_load(m, folder, "generation_config.json", false);
     tn_ctx *ctx = m->ctx;
-    add_stops(m, json_object_get(c, "eos_token_id"));
+    checkpoint_add_stops(m, json_object_get(c, "eos_token_id"));
     const bool draws = json_is_true(json_object_get(c, "do_sample"));
     const tn_node *d = tn_dictv(ctx, NULL);
     bool ok = true, set = false;
@@ -553,8 +515,8 @@ read_config(reading *r, const char *folder)
         return false;
     m->bos = number(r, "bos_token_id", NULL, 0);
     m->bos = find(r, "bos_token_id", NULL) && m->bos < m->vocabulary ? m->bos : -1;
-    add_stops(m, find(r, "eos_token_id", NULL));
-    add_stops(m, json_object_get(r->whole, "eos_token_id"));
+    checkpoint_add_stops(m, find(r, "eos_token_id", NULL));
+    checkpoint_add_stops(m, json_object_get(r->whole, "eos_token_id"));
     if (!read_generation(m, folder))
         return false;
     m->tokenizer_format = "huggingface";
@@ -575,7 +537,7 @@ checkpoint_import_huggingface(void *self, tn_ctx *ctx, const char *path,
     /* a file of the folder stands for it */
     const char *folder =
         stat(path, &info) == 0 && S_ISDIR(info.st_mode) ? path : tnb_path_dir(tn_arena(ctx), path);
-    json_t *config = load(&m, folder, "config.json", true);
+    json_t *config = checkpoint_load(&m, folder, "config.json", true);
     if (!config)
         return TNB_INVALID;
     reading r = {.m = &m, .whole = config};

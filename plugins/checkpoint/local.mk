@@ -10,6 +10,9 @@ plugins_checkpoint_checkpoint_la_SOURCES = \
 	plugins/checkpoint/huggingface.c \
 	plugins/checkpoint/layers.c \
 	plugins/checkpoint/llama2c.c \
+	plugins/checkpoint/md5.c \
+	plugins/checkpoint/md5.h \
+	plugins/checkpoint/mlc.c \
 	plugins/checkpoint/module.c \
 	plugins/checkpoint/plugin.c \
 	plugins/checkpoint/product.c \

@@ -316,6 +316,8 @@ describe_model(checkpoint_model *m)
         d = tn_dict_set(ctx, d, "generation", m->generation);
     if (m->name)
         d = tn_dict_set(ctx, d, "name", tn_string(ctx, m->name));
+    if (m->sinks)
+        d = tn_dict_set(ctx, d, "attention_sinks", tn_i64(ctx, m->sinks));
     for (size_t i = 0; i < COUNT(numbers); i++)
         d = tn_dict_set(ctx, d, numbers[i].key, tn_i64(ctx, numbers[i].value));
     return d;

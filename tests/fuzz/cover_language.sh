@@ -3,7 +3,7 @@
 # verify a module each time, 200,000 (EXECUTIONS, IMPORTS), split by SHARD. `make check-long` runs it; it is skipped without clang.
 command -v "${FUZZ_CLANG:-clang}" >/dev/null 2>&1 || { echo "no clang here"; exit 77; }
 readers='gguf safetensors tokenizer_json tokenizer_model tokenizer_gguf tokenizer_bin chat_template'
-importers='llama_gguf llama2c huggingface'
+importers='llama_gguf llama2c huggingface mlc'
 shards=${SHARD:-1/1}
 shards=${shards#*/}
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES

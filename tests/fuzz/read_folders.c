@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders as transformers writes them. An input is three files with the byte 0x1e between: config.json,
+/* Folders as transformers and MLC-LLM write them. An input is three files with the byte 0x1e between. Of transformers: config.json,
  * model.safetensors.index.json (empty: there is none), and the weights, which lie in model.safetensors,
- * or, with an index, in a.safetensors beside b.safetensors, which has one tensor.
+ * or, with an index, in a.safetensors beside b.safetensors, which has one tensor. Of MLC-LLM: mlc-chat-config.json, tensor-cache.json and
+ * metadata.json, beside a module and a shard.
  */
 #include "config.h"
 
@@ -136,27 +137,89 @@ put_file(const char *name, const char *s, size_t n)
     return false;
 }
 
+/* The three files of an input: part i from at[2 * i] to at[2 * i + 1]. */
+static void
+split(const char *s, size_t n, const char *at[6])
+{
+    const char *end = s + n;
+    for (int i = 0; i < 3; i++) {
+        const char *stop = i < 2 ? memchr(s, SEPARATOR, (size_t)(end - s)) : end;
+        at[2 * i] = s;
+        at[2 * i + 1] = stop ? stop : end;
+        s = stop && stop < end ? stop + 1 : end;
+    }
+}
+
 void
 read_folder(const void *data, size_t n)
 {
     static const char index_name[] = "model.safetensors.index.json";
     static const char *const weight_names[] = {"model.safetensors", "a.safetensors"};
-    const char *s = data, *end = s + n, *config_end = memchr(s, SEPARATOR, n),
-               *index = config_end ? config_end + 1 : end,
-               *index_end = memchr(index, SEPARATOR, (size_t)(end - index)),
-               *weights = index_end ? index_end + 1 : end;
+    const char *at[6];
     char path[TNB_TEMPORARY_PATH + 32];
-    config_end = config_end ? config_end : end;
-    index_end = index_end ? index_end : end;
-    const bool sharded = index_end > index;
+    split(data, n, at);
+    const bool sharded = at[3] > at[2];
     const char *none[] = {weight_names[!sharded], sharded ? NULL : index_name};
     for (int i = 0; i < 2 && none[i]; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, none[i]);
         (void)unlink(path);
     }
-    if (put_file("config.json", s, (size_t)(config_end - s)) &&
-        put_file(weight_names[sharded], weights, (size_t)(end - weights)) &&
-        (!sharded || put_file(index_name, index, (size_t)(index_end - index))))
+    if (put_file("config.json", at[0], (size_t)(at[1] - at[0])) &&
+        put_file(weight_names[sharded], at[4], (size_t)(at[5] - at[4])) &&
+        (!sharded || put_file(index_name, at[2], (size_t)(at[3] - at[2]))))
+        import_checkpoint(folder);
+}
+
+void
+mlc_seeds(tnb_buf *out, uint32_t *n)
+{
+    static const char config[] =
+        "{\"model_type\":\"llama\",\"vocab_size\":5,\"context_window_size\":64,\"sliding_window_"
+        "size\":16,"
+        "\"attention_sink_size\":4,\"conv_template\":{\"stop_token_ids\":[3]},\"temperature\":0.7}",
+                      index[] = "{\"metadata\":{},\"records\":[{\"dataPath\":\"params_shard_0."
+                                "bin\",\"format\":\"raw-shard\","
+                                "\"nbytes\":176,\"records\":[{\"name\":\"a\",\"shape\":[5,8],"
+                                "\"dtype\":\"float32\",\"format\":"
+                                "\"%s\",\"nbytes\":%d,\"byteOffset\":0},{\"name\":\"b\",\"shape\":["
+                                "8],\"dtype\":\"float16\","
+                                "\"format\":\"raw\",\"nbytes\":16,\"byteOffset\":160}]}]}",
+                      metadata[] = "{\"params\":[{\"name\":\"a\",\"shape\":[\"v\",8],\"dtype\":"
+                                   "\"float32\",\"preprocs\":[]},{\"name\":"
+                                   "\"b\",\"shape\":[8],\"dtype\":\"float16\",\"preprocs\":[]}]}";
+    for (int halved = 0; halved < 2; halved++) {
+        tnb_buf *b = &out[(*n)++];
+        tnb_buf_printf(b, "%s%c", config, SEPARATOR);
+        tnb_buf_printf(b, index, halved ? "f32-to-bf16" : "raw", halved ? 80 : 160);
+        tnb_buf_printf(b, "%c%s", SEPARATOR, metadata);
+    }
+}
+
+bool
+mlc_begin(void)
+{
+    static const char module[] =
+        "from tvm.script import ir as I, relax as R\n@I.ir_module\nclass Module:\n    "
+        "@R.function\n    def embed(ids: R.Tensor((4,), "
+        "\"int32\"), packed_params: R.Tuple(R.Tensor((5, 8), \"float32\"), R.Tensor((8,), "
+        "\"float16\"))) -> R.Tensor((4,), "
+        "\"int32\"):\n        R.func_attr({\"num_input\": 1})\n        return ids\n";
+    static const char shard[176];
+    return folder_begin() && put_file("model.py", module, sizeof module - 1) &&
+           put_file("params_shard_0.bin", shard, sizeof shard);
+}
+
+void
+read_mlc(const void *data, size_t n)
+{
+    static const char *const names[] = {"mlc-chat-config.json", "tensor-cache.json",
+                                        "metadata.json"};
+    const char *at[6];
+    bool ok = true;
+    split(data, n, at);
+    for (int i = 0; i < 3 && ok; i++)
+        ok = put_file(names[i], at[2 * i], (size_t)(at[2 * i + 1] - at[2 * i]));
+    if (ok)
         import_checkpoint(folder);
 }
 

@@ -390,6 +390,7 @@ const reader readers[] = {
     {"llama_gguf", llama_gguf_seeds, read_checkpoint, models_begin, models_end, NULL},
     {"llama2c", llama2c_seeds, read_llama2c, folder_begin, models_end, NULL},
     {"huggingface", folder_seeds, read_folder, folder_begin, models_end, NULL},
+    {"mlc", mlc_seeds, read_mlc, mlc_begin, models_end, NULL},
     {"compile_onnx", onnx_seeds, read_onnx, models_begin, models_end, mutate_onnx},
     {"compile_text", module_seeds, read_text_module, models_begin, models_end, mutate_text},
 };

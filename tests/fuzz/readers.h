@@ -67,6 +67,12 @@ tokenizer_gguf_seeds(tnb_buf *out, uint32_t *n);
 bool
 folder_begin(void);
 void
+mlc_seeds(tnb_buf *out, uint32_t *n);
+void
+read_mlc(const void *data, size_t n);
+bool
+mlc_begin(void);
+void
 folder_seeds(tnb_buf *out, uint32_t *n);
 void
 read_folder(const void *data, size_t n);

@@ -17,6 +17,8 @@ typedef struct tnk_import_options {
         *inputs; /* Dict: input name (or "#index") -> Constant, bound at compile time; NULL: none */
     const char
         *quantize; /* how weights are quantized, one of the importer's quantizations; NULL: not */
+    bool
+        checksums; /* compare the checksums that the model's files come with, which reads them whole */
 } tnk_import_options;
 
 /* What an importer makes. The module's function `main` takes the run-time inputs first, in the
