@@ -14,6 +14,8 @@ enum {
     JINJA_ARGS = 32
 };
 
+#define JINJA_LACKS "the %s '%s' is not among those that Tenon's templates have"
+
 /* ---- values ---- */
 typedef enum jinja_kind {
     JINJA_UNDEFINED,
@@ -32,7 +34,8 @@ typedef enum jinja_kind {
 
 typedef struct jinja_value {
     jinja_kind kind;
-    bool tuple; /* LIST: written with parentheses */
+    bool tuple;  /* LIST: written with parentheses */
+    bool markup; /* STRING: marked as safe; what is added to it is escaped */
     union {
         int64_t i; /* BOOL too */
         double f;
@@ -179,6 +182,9 @@ jinja_value
 jinja_items(jinja_run *r, jinja_value v);
 size_t
 jinja_length(jinja_run *r, jinja_value v);
+/* The text with entities for & < > ' ", unless it is markup already. */
+jinja_value
+jinja_escape(jinja_run *r, jinja_value s);
 /* Character `i` counted in characters, and where it begins. */
 size_t
 jinja_char_offset(jinja_value s, size_t i);

@@ -299,7 +299,7 @@ static const char *const string_methods[] = {
     "strip",   "lstrip",       "rstrip",       "split",      "rsplit",     "splitlines",
     "upper",   "lower",        "title",        "capitalize", "startswith", "endswith",
     "replace", "join",         "find",         "rfind",      "count",      "isdigit",
-    "isspace", "removeprefix", "removesuffix", NULL};
+    "isspace", "removeprefix", "removesuffix", "format",     NULL};
 static const char *const dict_methods[] = {"items", "keys", "values", "get", NULL};
 static const char *const list_methods[] = {"index", "count", NULL};
 static const char *const loop_methods[] = {"cycle", NULL};
@@ -322,6 +322,58 @@ jinja_has_method(jinja_kind kind, const char *name)
                                 : kind == JINJA_NAMESPACE && listed(loop_methods, name);
 }
 
+/* "{} {1} {name} {{": fields without conversions and formats. */
+static jinja_value
+format(jinja_run *r, jinja_value s, const jinja_args *a)
+{
+    tnb_buf b = {0};
+    uint32_t next = 0;
+    bool numbered = false;
+    for (size_t i = 0; i < s.n && b.n <= JINJA_MEMORY && r->status == TNB_OK; i++) {
+        const char c = s.s[i];
+        if (c != '{' && c != '}') {
+            tnb_buf_putc(&b, c);
+            continue;
+        }
+        if (i + 1 < s.n && s.s[i + 1] == c) {
+            tnb_buf_putc(&b, s.s[i++]);
+            continue;
+        }
+        const char *end = c == '{' ? memchr(s.s + i, '}', s.n - i) : NULL;
+        if (!end) {
+            jinja_fail(r, TNB_INVALID, "format: a single '%c'", c);
+            break;
+        }
+        jinja_value field = jinja_string(r, s.s + i + 1, (size_t)(end - s.s) - i - 1), v = none;
+        int64_t at = next;
+        bool there;
+        if (r->status != TNB_OK)
+            break;
+        if (strpbrk(field.s, "!:.[{"))
+            jinja_fail(r, TNB_UNSUPPORTED,
+                       "format: the field '{%.40s}' is not among those that Tenon's templates have",
+                       field.s);
+        if (!field.n || tnb_read_i64(field.s, field.n, &at)) {
+            next += !field.n;
+            numbered |= field.n > 0;
+            if (numbered && next)
+                jinja_fail(r, TNB_INVALID, "format: fields with and without numbers");
+            there = at >= 0 && at < JINJA_ARGS && jinja_arg(a, (uint32_t)at, NULL, &v);
+        } else {
+            there = jinja_arg(a, JINJA_ARGS, field.s, &v);
+        }
+        if (!there)
+            jinja_fail(r, TNB_INVALID, "format: the field '{%.40s}' has no value", field.s);
+        v = jinja_str(r, v);
+        if (r->status == TNB_OK)
+            tnb_buf_put(&b, v.s, v.n);
+        i = (size_t)(end - s.s);
+    }
+    jinja_value v = jinja_string(r, b.s ? b.s : "", b.n);
+    tnb_buf_free(&b);
+    return v;
+}
+
 static jinja_value
 call_string(jinja_run *r, jinja_value s, const char *name, const jinja_args *a)
 {
@@ -337,6 +389,8 @@ call_string(jinja_run *r, jinja_value s, const char *name, const jinja_args *a)
     }
     if (strcmp(name, "splitlines") == 0)
         return split_lines(r, s);
+    if (strcmp(name, "format") == 0)
+        return format(r, s, a);
     if (strcmp(name, "upper") == 0)
         return change_case(r, s, UPPER);
     if (strcmp(name, "lower") == 0)
@@ -811,11 +865,13 @@ indented(jinja_run *r, jinja_value s, const jinja_args *a)
     return v;
 }
 
-static jinja_value
-escaped(jinja_run *r, jinja_value s)
+jinja_value
+jinja_escape(jinja_run *r, jinja_value s)
 {
     tnb_buf b = {0};
-    for (size_t i = 0; i < s.n; i++) {
+    if (s.markup)
+        return s;
+    for (size_t i = 0; i < s.n && b.n <= JINJA_MEMORY; i++) {
         static const char letters[] = "&<>'\"";
         static const char *const names[] = {"&amp;", "&lt;", "&gt;", "&#39;", "&#34;"};
         const char *k = strchr(letters, s.s[i]);
@@ -825,6 +881,7 @@ escaped(jinja_run *r, jinja_value s)
             tnb_buf_putc(&b, s.s[i]);
     }
     jinja_value v = jinja_string(r, b.s ? b.s : "", b.n);
+    v.markup = true;
     tnb_buf_free(&b);
     return v;
 }
@@ -900,6 +957,10 @@ json_filter(jinja_run *r, jinja_value v, const jinja_args *a)
 static jinja_value
 list_filter(jinja_run *r, const char *name, jinja_value v, const jinja_args *a)
 {
+    static const char *const of_nothing[] = {"map",        "select",     "reject",
+                                             "selectattr", "rejectattr", NULL};
+    if (!jinja_truth(v) && listed(of_nothing, name)) /* none and 0, too */
+        return jinja_new_list(r, JINJA_LIST);
     jinja_value items = jinja_items(r, v), attribute = arg_or(a, JINJA_ARGS, "attribute", none), l;
     size_t n = items.list->n;
     if (r->status != TNB_OK)
@@ -965,15 +1026,18 @@ jinja_filter(jinja_run *r, const char *name, jinja_value v, const jinja_args *a)
         jinja_value s = jinja_str(r, v);
         if (r->status != TNB_OK)
             return s;
-        if (strcmp(name, "trim") == 0)
-            return strip(r, s, arg_or(a, 0, "chars", none), true, true);
+        if (strcmp(name, "trim") == 0) {
+            v = strip(r, s, arg_or(a, 0, "chars", none), true, true);
+            v.markup = s.markup;
+            return v;
+        }
         if (strcmp(name, "replace") == 0)
             return replaced(r, s, text_arg(r, a, 0, "old"), text_arg(r, a, 1, "new"),
                             arg_or(a, 2, "count", jinja_int(-1)).i);
         if (strcmp(name, "indent") == 0)
             return indented(r, s, a);
         if (name[0] == 'e')
-            return escaped(r, s);
+            return jinja_escape(r, s);
         if (name[0] == 'w')
             return jinja_int((int64_t)split(r, s, none, -1, false).list->n);
         return change_case(r, s,
@@ -984,8 +1048,11 @@ jinja_filter(jinja_run *r, const char *name, jinja_value v, const jinja_args *a)
     }
     if (strcmp(name, "length") == 0 || strcmp(name, "count") == 0)
         return jinja_int((int64_t)jinja_length(r, v));
-    if (strcmp(name, "string") == 0 || strcmp(name, "safe") == 0)
-        return name[1] == 't' ? jinja_str(r, v) : v;
+    if (strcmp(name, "string") == 0 || strcmp(name, "safe") == 0) {
+        v = jinja_str(r, v);
+        v.markup |= name[1] == 'a';
+        return v;
+    }
     if (strcmp(name, "int") == 0 || strcmp(name, "float") == 0)
         return to_number(r, name, v, a);
     if (strcmp(name, "abs") == 0) {

@@ -500,8 +500,13 @@ arithmetic(jinja_run *r, const char *op, jinja_value a, jinja_value b)
                            : c == 'd' ? floor(x / y)
                                       : x - floor(x / y) * y);
     }
-    if (c == '+' && a.kind == JINJA_STRING && b.kind == JINJA_STRING)
-        return join_texts(r, a, b);
+    if (c == '+' && a.kind == JINJA_STRING && b.kind == JINJA_STRING) {
+        const bool markup = a.markup || b.markup;
+        jinja_value v =
+            join_texts(r, markup ? jinja_escape(r, a) : a, markup ? jinja_escape(r, b) : b);
+        v.markup = markup;
+        return v;
+    }
     if (c == '+' && a.kind == JINJA_LIST && b.kind == JINJA_LIST && a.tuple == b.tuple) {
         jinja_value l = jinja_new_list(r, JINJA_LIST);
         l.tuple = a.tuple;
@@ -651,8 +656,12 @@ applied(jinja_run *r, jinja_scope *s, const jinja_node *n)
             refuse_undefined(r, v, "");
         return r->status == TNB_OK ? jinja_call(r, v, &a) : v;
     }
+    if (n->kind == N_FILTER && !jinja_has_filter(n->name))
+        return jinja_fail(r, TNB_UNSUPPORTED, JINJA_LACKS, "filter", n->name);
     if (n->kind == N_FILTER)
         return jinja_filter(r, n->name, v, &a);
+    if (!jinja_has_test(n->name))
+        return jinja_fail(r, TNB_UNSUPPORTED, JINJA_LACKS, "test", n->name);
     return jinja_bool(jinja_test(r, n->name, v, &a) != n->flag);
 }
 

@@ -37,6 +37,9 @@ typedef struct parser {
     tnb_status status;
     TNB_VEC(token) tokens;
     uint32_t at, depth, loops;
+    bool soft; /* directly in an if: what is not there fails when it runs */
+    const struct jinja_node
+        *lacking; /* the first filter or test that is not there, and runs for sure */
 } parser;
 
 static void *
@@ -531,6 +534,14 @@ subscript(parser *p, const jinja_node *e)
     return n;
 }
 
+/* A filter or test that is not there is an error before the run, but where a condition stands before it: of the run then. */
+static void
+note_lacking(parser *p, const jinja_node *n, bool there)
+{
+    if (!there && !p->soft && !p->lacking)
+        p->lacking = n;
+}
+
 /* Attributes, items, calls; then, where `all`, filters and tests. */
 static const jinja_node *
 postfix(parser *p, const jinja_node *e, bool all)
@@ -563,9 +574,7 @@ postfix(parser *p, const jinja_node *e, bool all)
             n->name = now(p)->s;
             if (!expect(p, T_NAME, NULL))
                 break;
-            if (!jinja_has_filter(n->name))
-                fail(p, TNB_UNSUPPORTED, n->line,
-                     "the filter '%s' is not among those that Tenon's templates have", n->name);
+            note_lacking(p, n, jinja_has_filter(n->name));
             if (accept(p, T_OPERATOR, "("))
                 arguments(p, n);
             e = n;
@@ -579,9 +588,7 @@ postfix(parser *p, const jinja_node *e, bool all)
                 p->at++;
             else if (!expect(p, T_NAME, NULL))
                 break;
-            if (!jinja_has_test(n->name))
-                fail(p, TNB_UNSUPPORTED, n->line,
-                     "the test '%s' is not among those that Tenon's templates have", n->name);
+            note_lacking(p, n, jinja_has_test(n->name));
             const token *k = now(p);
             if (accept(p, T_OPERATOR, "("))
                 arguments(p, n);
@@ -749,7 +756,7 @@ expression(parser *p)
 {
     if (!enter(p))
         return NULL;
-    const jinja_node *e = disjunction(p);
+    const jinja_node *lacking = p->lacking, *e = disjunction(p);
     while (p->status == TNB_OK && is(p, T_NAME, "if")) {
         jinja_node *n = node(p, N_IF_ELSE);
         p->at++;
@@ -757,6 +764,7 @@ expression(parser *p)
         n->a = disjunction(p);
         if (accept(p, T_NAME, "else"))
             n->c = expression(p);
+        p->lacking = lacking; /* whether it runs is the condition's affair */
         e = n;
     }
     p->depth--;
@@ -780,7 +788,7 @@ tuple_of(parser *p, const jinja_node *(*next)(parser *))
 
 /* ---- statements ---- */
 static const jinja_node *
-body(parser *p, const char *const *ends);
+body(parser *p, const char *const *ends, bool soft);
 
 /* Names, or namespace.attribute. */
 static const jinja_node *
@@ -828,11 +836,11 @@ read_for(parser *p)
                     "recursive loops are not among what Tenon's templates have");
     expect(p, T_BLOCK_END, NULL);
     p->loops++;
-    n->body = body(p, ends);
+    n->body = body(p, ends, false);
     p->loops--;
     if (accept(p, T_NAME, "else")) {
         expect(p, T_BLOCK_END, NULL);
-        n->other = body(p, ends + 1);
+        n->other = body(p, ends + 1, false);
     }
     end_tag(p, "endfor");
     return n;
@@ -844,9 +852,12 @@ read_if(parser *p)
     static const char *const ends[] = {"elif", "else", "endif", NULL};
     jinja_node *first = node(p, N_IF), *n = first;
     for (;;) {
+        const bool around = p->soft;
+        p->soft = true;
         n->a = expression(p);
+        p->soft = around;
         expect(p, T_BLOCK_END, NULL);
-        n->body = body(p, ends);
+        n->body = body(p, ends, true);
         if (p->status != TNB_OK || !accept(p, T_NAME, "elif"))
             break;
         jinja_node *next = node(p, N_IF);
@@ -855,7 +866,7 @@ read_if(parser *p)
     }
     if (accept(p, T_NAME, "else")) {
         expect(p, T_BLOCK_END, NULL);
-        n->other = body(p, ends + 2);
+        n->other = body(p, ends + 2, true);
     }
     end_tag(p, "endif");
     return first;
@@ -883,7 +894,7 @@ read_set(parser *p)
     }
     n->c = p->status == TNB_OK ? filters(p) : NULL;
     expect(p, T_BLOCK_END, NULL);
-    n->body = body(p, ends);
+    n->body = body(p, ends, false);
     end_tag(p, "endset");
     return n;
 }
@@ -913,7 +924,7 @@ read_macro(parser *p)
         parameters(p, n);
     expect(p, T_BLOCK_END, NULL);
     p->loops = 0;
-    n->body = body(p, ends);
+    n->body = body(p, ends, false);
     p->loops = loops;
     end_tag(p, "endmacro");
     return n;
@@ -933,7 +944,7 @@ read_call(parser *p)
         fail(p, TNB_FORMAT, n->line, "'call' without a call");
     expect(p, T_BLOCK_END, NULL);
     p->loops = 0;
-    n->body = body(p, ends);
+    n->body = body(p, ends, false);
     p->loops = loops;
     end_tag(p, "endcall");
     return n;
@@ -947,14 +958,13 @@ read_filter(parser *p)
     hole->name = "";
     f->a = hole;
     f->name = now(p)->s;
-    if (expect(p, T_NAME, NULL) && !jinja_has_filter(f->name))
-        fail(p, TNB_UNSUPPORTED, f->line,
-             "the filter '%s' is not among those that Tenon's templates have", f->name);
+    if (expect(p, T_NAME, NULL))
+        note_lacking(p, f, jinja_has_filter(f->name));
     if (accept(p, T_OPERATOR, "("))
         arguments(p, f);
     n->a = postfix(p, f, true);
     expect(p, T_BLOCK_END, NULL);
-    n->body = body(p, ends);
+    n->body = body(p, ends, false);
     end_tag(p, "endfilter");
     return n;
 }
@@ -972,7 +982,7 @@ read_with(parser *p)
             expect(p, T_OPERATOR, ",");
     }
     expect(p, T_BLOCK_END, NULL);
-    n->body = body(p, ends);
+    n->body = body(p, ends, false);
     end_tag(p, "endwith");
     return n;
 }
@@ -1014,7 +1024,7 @@ statement(parser *p)
         return read_leap(p, N_CONTINUE, k->s);
     if (strcmp(k->s, "generation") == 0) {
         expect(p, T_BLOCK_END, NULL);
-        const jinja_node *n = body(p, generation);
+        const jinja_node *n = body(p, generation, false);
         end_tag(p, "endgeneration");
         return n;
     }
@@ -1024,11 +1034,13 @@ statement(parser *p)
 
 /* Up to a tag that begins with one of the words (its name is the next token), or to the end (ends NULL). */
 static const jinja_node *
-body(parser *p, const char *const *ends)
+body(parser *p, const char *const *ends, bool soft)
 {
+    const bool around = p->soft;
     jinja_node *n = node(p, N_BODY);
     if (!enter(p))
         return NULL;
+    p->soft = soft;
     while (p->status == TNB_OK) {
         const token *k = take(p);
         if (k->kind == T_END) {
@@ -1056,6 +1068,7 @@ body(parser *p, const char *const *ends)
             add_item(p, n, statement(p), NULL);
         }
     }
+    p->soft = around;
     p->depth--;
     return n;
 }
@@ -1074,7 +1087,10 @@ jinja_parse(tnl_template *t, const char *text, size_t n, tnb_err *err)
     k -= k && copy[k - 1] == '\n';
     cut(&p, copy, k);
     if (p.status == TNB_OK)
-        t->root = body(&p, NULL);
+        t->root = body(&p, NULL, false);
+    if (p.lacking)
+        fail(&p, TNB_UNSUPPORTED, p.lacking->line, JINJA_LACKS,
+             p.lacking->kind == N_FILTER ? "filter" : "test", p.lacking->name);
     if (p.status == TNB_OK && tnb_arena_failed(t->arena))
         return tnb_fail(err, TNB_NO_MEMORY, "no memory for a template");
     return p.status;

@@ -69,6 +69,18 @@ a {%- if true %} b {% endif -%}   c
 {% if a is defined %}1{% elif messages %}2{% else %}3{% endif %}{{ messages[0]['content'] | length if messages else 0 }}{{ messages | length }}
 {% for m in messages %}{% for k, v in m.items() %}{{ loop.index0 }}{{ k }}{% endfor %}{{ loop.previtem.role if loop.previtem is defined }}{% endfor %}
 {{ [1,[2,(3,)]] | string }}{{ 'a' < 'b' }}{{ [1,2] == [1,2] }}{{ {'a':1} == {'a':1.0} }}{{ 10 % 3 }}{{ 'é' | tojson }}{{ "%" }}{{ 'abc'.find('c') }}{{ 'aab'.count('a') }}{{ 1_000 }}
+{{ none | selectattr('a') | list }}{{ 0 | map('upper') | list }}{{ missing | select | list }}{{ '' | reject | list }}
+{{ '{}:{} {{x}} {}'.format(1, 'b', none) }}{{ '{1}{0}'.format('a', 'b') }}{{ '{n}|{}'.format(true, n=1.5) }}{{ '\u4f60{}'.format([1, 'x']) }}
+{{ "it's"|safe + ' <b>' + 'c' }}|{{ '<' ~ ('>'|safe) }}|{{ '<' | escape | escape }}|{{ 'a<' + ('b&'|safe) }}|{{ ' <a> ' | safe | trim + '&' }}|{{ ('<'|safe) ~ '>' + '<' }}
+{% if messages and false %}{{ 'x' | nosuch }}{% if 1 is nosuchtest %}{% endif %}{% endif %}{{ ('a' | nosuch) if false else 'b' }}
+{% for i in [] %}{{ i | nosuch }}{% endfor %}
+{% if true %}{% for i in [] %}{{ i | nosuch }}{% endfor %}{% endif %}
+{{ 'x' | nosuch if true }}
+{% if true %}{{ 1 is nosuchtest }}{% endif %}
+{{ '{}{0}'.format(1) }}
+{{ '{}{}'.format(1) }}
+{{ '{x}'.format(1) }}
+{{ '{'.format(1) }}
 {{ missing.attribute }}
 {{ [] + 1 }}
 {{ raise_exception('no ' ~ 'way') }}
@@ -113,6 +125,6 @@ for f in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
 some = [{"messages": []}, {"messages": [USER, ANSWER]}]
 for line in SMALL.split("\n"):
     compare("small", line, some)
-compare("all small ones that run", "\n".join(line for line in SMALL.split("\n") if not any(w in line for w in ("missing.attribute", "[] + 1", "raise_exception('no", "append", "1 / 0"))), some)
+compare("all small ones that run", "\n".join(line for line in SMALL.split("\n") if not any(w in line for w in ("missing.attribute", "[] + 1", "raise_exception('no", "append", "1 / 0", "i | nosuch", "if true }}", "1 is nosuchtest }}{% endif", "'{}{", "'{x}'", "'{'"))), some)
 print(f"{n} texts, {bad} wrong")
 sys.exit(bad > 0)

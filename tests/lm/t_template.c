@@ -45,6 +45,10 @@ mistakes_are_told_with_their_line(void **state)
     refused("\n{% include 'x' %}", TNB_UNSUPPORTED, "t:2: the statement 'include'");
     refused("\n{{ x|nosuch }}", TNB_UNSUPPORTED, "t:2: the filter 'nosuch'");
     refused("{{ x is nosuch }}", TNB_UNSUPPORTED, "the test 'nosuch'");
+    refused("{% if true %}\n{{ 'x'|nosuch }}{% endif %}", TNB_UNSUPPORTED,
+            "t:2: the filter 'nosuch'");
+    refused("{% for i in [] %}\n{{ i|nosuch }}{% endfor %}", TNB_UNSUPPORTED, "t:2: the filter");
+    refused("{{ '{:>3}'.format(1) }}", TNB_UNSUPPORTED, "'{:>3}'");
     refused("a\nb{{ x.y.z }}", TNB_INVALID, "t:2: 'x' is undefined");
     refused("{{ 9223372036854775807 + 1 }}", TNB_INVALID, "beyond 64 bits");
     refused("{{ 99999999999999999999 }}", TNB_FORMAT, "no number in range");
@@ -69,6 +73,8 @@ hostile_templates_end(void **state)
     refused("{{ 'x' * 9223372036854775807 }}", TNB_BOUNDS, "");
     refused("{{ ('x' * 100000000).replace('x', 'yyyyyyyyyy') }}", TNB_BOUNDS, "");
     refused("{{ [0] * 100000000 }}", TNB_BOUNDS, "");
+    refused("{{ ('{0}' * 1000).format('x' * 100000000) }}", TNB_BOUNDS, "");
+    refused("{{ ('<' * 100000000) | escape }}", TNB_BOUNDS, "");
     refused("{% set n = namespace(x=[]) %}{% for i in range(1000) %}{% set n.x = [n.x] %}{% endfor "
             "%}{{ n.x }}",
             TNB_BOUNDS, "deeper");
@@ -112,6 +118,11 @@ variables_are_an_object(void **state)
     assert_int_equal(render("{{ a }}{{ strftime_now('%Y') }}", "{\"a\": \"b\"}", &out, &err),
                      TNB_OK);
     assert_string_equal(out.s, "b1970");
+    out.n = 0;
+    assert_int_equal(render("{% if b %}{{ a|nosuch }}{% endif %}{{ '{}'.format(a)|safe + '<' }}",
+                            "{\"a\": \"<\"}", &out, &err),
+                     TNB_OK);
+    assert_string_equal(out.s, "<&lt;");
     assert_int_equal(tnl_template_render(NULL, "{}", 2, 0, &out, &err), TNB_INVALID);
     tnb_buf_free(&out);
 }
