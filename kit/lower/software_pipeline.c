@@ -29,6 +29,7 @@ typedef struct part {
     const tn_stmt *s; /* NULL: the barrier of each turn */
     int64_t stage;
     bool async;
+    int group; /* of the asynchronous ones; -1 */
 } part;
 
 typedef struct version {
@@ -259,7 +260,6 @@ typedef struct emitted {
     const part *p;
     const tn_stmt *s;
     const tn_expr *turn, *cond; /* cond NULL: always */
-    int group;                  /* of the asynchronous ones; -1 */
     int wait_for;               /* the stage whose results it waits for; -1: none */
     const tn_expr *in_flight;
 } emitted;
@@ -332,26 +332,16 @@ reads_of(const pipeline *p, const part *x, const part *y)
     return false;
 }
 
-/* The groups of asynchronous statements: neighbours in order, unless what reads them stands between. */
+/* The groups of asynchronous statements: neighbours in order. Those of the prologue are as
+ * many, though nothing is read there yet: waits count them. */
 static void
-find_groups(pipeline *p, emitted *e, uint32_t n)
+find_groups(pipeline *p)
 {
     int groups = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        e[i].group = -1;
-        if (!e[i].p->async)
-            continue;
-        int same = -1;
-        for (uint32_t j = 0; j < i; j++) {
-            if (e[j].p->async && e[j].p->stage == e[i].p->stage)
-                same = e[j].group;
-            else if (same >= 0)
-                for (uint32_t k = 0; k < j && same >= 0; k++)
-                    if (e[k].group == same && reads_of(p, e[j].p, e[k].p))
-                        same = -1;
-        }
-        bool next = i && e[i - 1].group == same && same >= 0;
-        e[i].group = next ? same : groups++;
+    for (uint32_t i = 0; i < p->n_ordered; i++) {
+        part *x = &p->by_order[i], *before = i ? &p->by_order[i - 1] : NULL;
+        bool next = before && before->async && before->stage == x->stage;
+        x->group = !x->async ? -1 : next ? before->group : groups++;
     }
 }
 
@@ -372,12 +362,12 @@ find_waits(pipeline *p, emitted *e, uint32_t n)
             if (!reads)
                 continue;
             for (uint32_t j = 0; j < n; j++) {
-                if (e[j].group < 0 || e[j].p->stage != stage)
+                if (e[j].p->group < 0 || e[j].p->stage != stage)
                     continue;
                 any = true;
-                if (counted[e[j].group] || !reads_of(p, e[i].p, e[j].p))
+                if (counted[e[j].p->group] || !reads_of(p, e[i].p, e[j].p))
                     continue;
-                counted[e[j].group] = true;
+                counted[e[j].p->group] = true;
                 const tn_expr *ahead = tn_sub(ctx, e[j].turn, e[i].turn);
                 if (j > i)
                     ahead = tn_sub(ctx, ahead, tn_int_imm_of(ctx, tn_dtype_of(ahead), 1));
@@ -428,9 +418,9 @@ put_together(pipeline *p, emitted *e, uint32_t n)
                               attribute(ctx, "async_wait_inflight_count", e[i].in_flight, s));
             TNB_PUSH(tn_scratch(ctx), group, s);
             i++;
-        } while (i < n && e[i].group >= 0 && e[i].group == e[from].group);
+        } while (i < n && e[i].p->group >= 0 && e[i].p->group == e[from].p->group);
         const tn_stmt *s = tn_seq_of(ctx, tn_list_of(ctx, group.at, group.n));
-        if (e[from].group >= 0)
+        if (e[from].p->group >= 0)
             s = attribute(ctx, "async_commit_queue_scope",
                           tn_int_imm_of(ctx, TNB_I32, e[from].p->stage), s);
         if (e[from].cond)
@@ -478,12 +468,11 @@ write_range(pipeline *p, const tn_expr *start, const tn_expr *end, bool unroll,
                            .cond = tn_is_int_const(cond, 1) ? NULL : cond,
                            .wait_for = -1};
     }
-    find_groups(p, e, n);
     find_waits(p, e, n);
     const tn_stmt *s = n ? put_together(p, e, n) : tnk_nothing(ctx);
     for (int stage = 0; stage < MAX_STAGES; stage++)
         for (uint32_t i = 0; i < n; i++)
-            if (e[i].group >= 0 && e[i].p->stage == stage) {
+            if (e[i].p->group >= 0 && e[i].p->stage == stage) {
                 /* as many turns more as there are here */
                 p->head[stage] = p->head[stage] && !e[i].cond
                                      ? tn_simplify(p->arith, tn_add(ctx, p->head[stage], extent))
@@ -599,6 +588,7 @@ inject(tnk_ranged *r, const tn_for_loop *f, const tn_for_loop *was)
         p->by_order[0] = all;
         p->n_ordered++;
     }
+    find_groups(p);
     const tn_stmt *s[MAX_BUFFERS + 1];
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n_buffers; i++)

@@ -286,8 +286,10 @@ access(compiler *c, const tn_node *buffer, tn_list indices, interp_opd v, int32_
                      info->node->name, width * per, lanes);
         return;
     }
-    bool flat = per > 1 || indices.n == 0 || indices.n > 2;
+    bool late = store && c->async && info->elem.bits >= 8;
+    bool flat = per > 1 || indices.n == 0 || indices.n > 2 || late;
     interp_op op = access_op(info, flat ? 0 : (int)indices.n, store);
+    late &= op != INTERP_STX;
     flat |= op == INTERP_LDX || op == INTERP_STX;
     for (int32_t i = 0; i < width; i++) {
         c->ops += (uint32_t)per;
@@ -304,7 +306,11 @@ access(compiler *c, const tn_node *buffer, tn_list indices, interp_opd v, int32_
                 uint32_t ins = compile_emit(c, INTERP_LANE, elem, lin, k, 0);
                 c->ins.at[ins].x.imm = per;
             }
+            if (late)
+                compile_emit(c, INTERP_LATE_OPEN, 0, buf, elem, 0);
             compile_emit(c, op, compile_lane(v, i * per + k), buf, elem, 0);
+            if (late)
+                compile_emit(c, INTERP_LATE_CLOSE, c->queue, buf, elem, 0);
         }
     }
 }

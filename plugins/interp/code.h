@@ -31,106 +31,110 @@ enum { INTERP_DIMS = 16, INTERP_CALL_DEPTH = 64, INTERP_MAX_THREADS = 4096 };
     M(F64, double, d, INTERP_SAME, INTERP_SAME)
 
 /* Operations. Operands in the comments: registers unless said otherwise. */
-#define INTERP_OPS(X)                                                                         \
-    X(END) /* end of the function or of a thread's part */                                    \
-    X(RET) /* result a */                                                                     \
-    X(JMP) /* to imm */                                                                       \
-    X(JZ)  /* a == 0: to imm */                                                               \
-    X(JNZ)                                                                                    \
-    X(JGE)      /* a >= b: to imm */                                                          \
-    X(LOOP)     /* ++a < b: to imm */                                                         \
-    X(COUNT)    /* imm operations follow */                                                   \
-    X(ASSERT)   /* a, or the text ptr is reported with c numbers from b on */                 \
-    X(INDEX)    /* a = index b in [0, c), wrapped if d, or what ptr names is refused */       \
-    X(FORK)     /* a: first thread index, b: how many, c: first extent; threads run to imm */ \
-    X(BARRIER)  /* wait for all threads */                                                    \
-    X(EXCHANGE) /* wait, then ptr says what is exchanged */                                   \
-    X(ALLOC)    /* buffer a, handle out b, slot c, first extent d */                          \
-    X(BUFFER)   /* buffer a, handle b, first extent c, element offset d */                    \
-    X(PRIVATE)  /* buffer a, handle b: this thread's own copy in slot c */                    \
-    X(CALL)     /* ptr: interp_callee; a result, b first argument */                          \
-    X(MATH)     /* a = ptr(b ... b+c-1), floats of kind d */                                  \
-    X(HELPER)   /* a = ptr(&b), imm: parameter */                                             \
-    X(MOV)                                                                                    \
-    X(ADD)                                                                                    \
-    X(SUB)                                                                                    \
-    X(MUL)                                                                                    \
-    X(ADDI32)                                                                                 \
-    X(SUBI32)                                                                                 \
-    X(MULI32)                                                                                 \
-    X(TDIV)                                                                                   \
-    X(TMOD)                                                                                   \
-    X(FDIV)                                                                                   \
-    X(FMOD)                                                                                   \
-    X(UDIV)                                                                                   \
-    X(UMOD)                                                                                   \
-    X(MIN)                                                                                    \
-    X(MAX)                                                                                    \
-    X(UMIN)                                                                                   \
-    X(UMAX)                                                                                   \
-    X(EQ)                                                                                     \
-    X(NE)                                                                                     \
-    X(LT)                                                                                     \
-    X(LE)                                                                                     \
-    X(ULT)                                                                                    \
-    X(ULE)                                                                                    \
-    X(AND)                                                                                    \
-    X(OR)                                                                                     \
-    X(XOR)                                                                                    \
-    X(BNOT)                                                                                   \
-    X(NOT)                                                                                    \
-    X(SHL) /* c checked against d bits */                                                     \
-    X(SHR)                                                                                    \
-    X(USHR)                                                                                   \
-    X(ABS)                                                                                    \
-    X(SELECT) /* a = b ? c : d */                                                             \
-    X(WRAPS)  /* b to d bits, signed */                                                       \
-    X(WRAPU)                                                                                  \
-    X(TOBOOL)                                                                                 \
-    X(ADDF)                                                                                   \
-    X(SUBF)                                                                                   \
-    X(MULF)                                                                                   \
-    X(DIVF)                                                                                   \
-    X(FDIVF)                                                                                  \
-    X(FMODF)                                                                                  \
-    X(MINF)                                                                                   \
-    X(MAXF)                                                                                   \
-    X(EQF)                                                                                    \
-    X(NEF)                                                                                    \
-    X(LTF)                                                                                    \
-    X(LEF)                                                                                    \
-    X(ADDD)                                                                                   \
-    X(SUBD)                                                                                   \
-    X(MULD)                                                                                   \
-    X(DIVD)                                                                                   \
-    X(FDIVD)                                                                                  \
-    X(FMODD)                                                                                  \
-    X(MIND)                                                                                   \
-    X(MAXD)                                                                                   \
-    X(EQD)                                                                                    \
-    X(NED)                                                                                    \
-    X(LTD)                                                                                    \
-    X(LED)                                                                                    \
-    X(ABSF)                                                                                   \
-    X(ABSD)                                                                                   \
-    X(I2F)                                                                                    \
-    X(U2F)                                                                                    \
-    X(I2D)                                                                                    \
-    X(U2D)                                                                                    \
-    X(F2D)                                                                                    \
-    X(D2F)                                                                                    \
-    X(D2I)     /* truncated, saturated */                                                     \
-    X(D2U)     /* the same, unsigned */                                                       \
-    X(ROUND)   /* float b to the format imm (a dtype) */                                      \
-    X(ROUND16) /* float b to float16 */                                                       \
-    X(ROUNDD)  /* double b to float in the format imm */                                      \
-    X(BITS)    /* a = bits of b: from dtype c to d (packed) */                                \
-    X(LIN0)    /* a = c * stride, checked: buffer b, dimension d */                           \
-    X(LIN)     /* a += c * stride */                                                          \
-    X(LANE)    /* a = b * imm + c */                                                          \
-    X(ADDR)    /* a = handle of element c of buffer b */                                      \
-    X(MOVEPTR) /* a = handle b + c * imm bytes */                                             \
-    X(LDX)                                                                                    \
+#define INTERP_OPS(X)                                                                            \
+    X(END) /* end of the function or of a thread's part */                                       \
+    X(RET) /* result a */                                                                        \
+    X(JMP) /* to imm */                                                                          \
+    X(JZ)  /* a == 0: to imm */                                                                  \
+    X(JNZ)                                                                                       \
+    X(JGE)         /* a >= b: to imm */                                                          \
+    X(LOOP)        /* ++a < b: to imm */                                                         \
+    X(COUNT)       /* imm operations follow */                                                   \
+    X(ASSERT)      /* a, or the text ptr is reported with c numbers from b on */                 \
+    X(INDEX)       /* a = index b in [0, c), wrapped if d, or what ptr names is refused */       \
+    X(FORK)        /* a: first thread index, b: how many, c: first extent; threads run to imm */ \
+    X(BARRIER)     /* wait for all threads */                                                    \
+    X(EXCHANGE)    /* wait, then ptr says what is exchanged */                                   \
+    X(LATE_OPEN)   /* element c of buffer b is stored next, */                                   \
+    X(LATE_CLOSE)  /* and is kept until a wait of queue a completes it */                        \
+    X(LATE_COMMIT) /* queue a: a group ends */                                                   \
+    X(LATE_WAIT)   /* queue a: all groups but the last b */                                      \
+    X(ALLOC)       /* buffer a, handle out b, slot c, first extent d */                          \
+    X(BUFFER)      /* buffer a, handle b, first extent c, element offset d */                    \
+    X(PRIVATE)     /* buffer a, handle b: this thread's own copy in slot c */                    \
+    X(CALL)        /* ptr: interp_callee; a result, b first argument */                          \
+    X(MATH)        /* a = ptr(b ... b+c-1), floats of kind d */                                  \
+    X(HELPER)      /* a = ptr(&b), imm: parameter */                                             \
+    X(MOV)                                                                                       \
+    X(ADD)                                                                                       \
+    X(SUB)                                                                                       \
+    X(MUL)                                                                                       \
+    X(ADDI32)                                                                                    \
+    X(SUBI32)                                                                                    \
+    X(MULI32)                                                                                    \
+    X(TDIV)                                                                                      \
+    X(TMOD)                                                                                      \
+    X(FDIV)                                                                                      \
+    X(FMOD)                                                                                      \
+    X(UDIV)                                                                                      \
+    X(UMOD)                                                                                      \
+    X(MIN)                                                                                       \
+    X(MAX)                                                                                       \
+    X(UMIN)                                                                                      \
+    X(UMAX)                                                                                      \
+    X(EQ)                                                                                        \
+    X(NE)                                                                                        \
+    X(LT)                                                                                        \
+    X(LE)                                                                                        \
+    X(ULT)                                                                                       \
+    X(ULE)                                                                                       \
+    X(AND)                                                                                       \
+    X(OR)                                                                                        \
+    X(XOR)                                                                                       \
+    X(BNOT)                                                                                      \
+    X(NOT)                                                                                       \
+    X(SHL) /* c checked against d bits */                                                        \
+    X(SHR)                                                                                       \
+    X(USHR)                                                                                      \
+    X(ABS)                                                                                       \
+    X(SELECT) /* a = b ? c : d */                                                                \
+    X(WRAPS)  /* b to d bits, signed */                                                          \
+    X(WRAPU)                                                                                     \
+    X(TOBOOL)                                                                                    \
+    X(ADDF)                                                                                      \
+    X(SUBF)                                                                                      \
+    X(MULF)                                                                                      \
+    X(DIVF)                                                                                      \
+    X(FDIVF)                                                                                     \
+    X(FMODF)                                                                                     \
+    X(MINF)                                                                                      \
+    X(MAXF)                                                                                      \
+    X(EQF)                                                                                       \
+    X(NEF)                                                                                       \
+    X(LTF)                                                                                       \
+    X(LEF)                                                                                       \
+    X(ADDD)                                                                                      \
+    X(SUBD)                                                                                      \
+    X(MULD)                                                                                      \
+    X(DIVD)                                                                                      \
+    X(FDIVD)                                                                                     \
+    X(FMODD)                                                                                     \
+    X(MIND)                                                                                      \
+    X(MAXD)                                                                                      \
+    X(EQD)                                                                                       \
+    X(NED)                                                                                       \
+    X(LTD)                                                                                       \
+    X(LED)                                                                                       \
+    X(ABSF)                                                                                      \
+    X(ABSD)                                                                                      \
+    X(I2F)                                                                                       \
+    X(U2F)                                                                                       \
+    X(I2D)                                                                                       \
+    X(U2D)                                                                                       \
+    X(F2D)                                                                                       \
+    X(D2F)                                                                                       \
+    X(D2I)     /* truncated, saturated */                                                        \
+    X(D2U)     /* the same, unsigned */                                                          \
+    X(ROUND)   /* float b to the format imm (a dtype) */                                         \
+    X(ROUND16) /* float b to float16 */                                                          \
+    X(ROUNDD)  /* double b to float in the format imm */                                         \
+    X(BITS)    /* a = bits of b: from dtype c to d (packed) */                                   \
+    X(LIN0)    /* a = c * stride, checked: buffer b, dimension d */                              \
+    X(LIN)     /* a += c * stride */                                                             \
+    X(LANE)    /* a = b * imm + c */                                                             \
+    X(ADDR)    /* a = handle of element c of buffer b */                                         \
+    X(MOVEPTR) /* a = handle b + c * imm bytes */                                                \
+    X(LDX)                                                                                       \
     X(STX)
 
 typedef enum interp_op {
@@ -232,6 +236,8 @@ struct interp_code {
     const tn_prim_func *func;
 };
 
+typedef struct interp_late interp_late; /* late.c */
+
 typedef struct interp_frame {
     struct interp *vm;
     const interp_code *code;
@@ -241,7 +247,8 @@ typedef struct interp_frame {
     struct interp_frame *group; /* of a thread: the frame that forked */
     interp_reg ret;
     bool returned;
-    uint32_t pc; /* where a waiting thread goes on */
+    uint32_t pc;       /* where a waiting thread goes on */
+    interp_late *late; /* asynchronous copies; NULL: none yet */
 } interp_frame;
 
 #endif

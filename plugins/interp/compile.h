@@ -41,6 +41,8 @@ typedef struct compiler {
     const thread_tag *threads; /* of the group being compiled */
     uint32_t n_threads;
     const tn_comm_reducer *reducer;
+    bool async;    /* stores are asynchronous copies, */
+    int32_t queue; /* of this queue */
     tn_loc loc;
     bool failed;
 } compiler;

@@ -497,6 +497,71 @@ compile_for(compiler *c, const tn_for_loop *f)
     loop_over(c, f->var, f->min, f->extent, f->body);
 }
 
+/* Copies that a pipeline starts early, their groups, and waits for them (late.c). */
+static void
+async_part(compiler *c, const tn_attr_stmt *t)
+{
+    const bool was = c->async;
+    const int32_t queue = c->queue;
+    int64_t n = 0;
+    int32_t own = tn_int_value(t->value, &n) && n >= 0 && n < 16 ? (int32_t)n : 0;
+    const tn_attr_stmt *count =
+        !strcmp(t->key, "async_wait_queue_scope") ? tn_as_attr_stmt(t->body) : NULL;
+    if (count && !strcmp(count->key, "async_wait_inflight_count")) {
+        compile_emit(c, INTERP_LATE_WAIT, own, compile_scalar(c, count->value), 0, 0);
+        compile_stmt(c, count->body);
+        return;
+    }
+    bool commit = !strcmp(t->key, "async_commit_queue_scope");
+    c->async |= !strcmp(t->key, "async_scope");
+    c->queue = commit ? own : queue;
+    compile_stmt(c, t->body);
+    if (commit)
+        compile_emit(c, INTERP_LATE_COMMIT, own, 0, 0, 0);
+    c->async = was;
+    c->queue = queue;
+}
+
+/* ptx_cp_async(dtype, to, 0, from, 0, bytes[, condition]) as a store of so many elements. */
+static void
+async_copy(compiler *c, const tn_call *call)
+{
+    enum { TO = 1, FROM = 3, BYTES = 5, COND = 6 };
+    tn_ctx *ctx = c->ctx;
+    const tn_buffer_load *end[2] = {0};
+    int64_t bytes = 0;
+    for (int i = 0; i < 2 && call->args.n > BYTES; i++)
+        if (tn_is_intrin(call->args.at[i ? FROM : TO], TN_INTRIN_address_of))
+            end[i] = tn_as_buffer_load(tn_as_call(call->args.at[i ? FROM : TO])->args.at[0]);
+    const tn_buffer *to = end[0] ? tn_as_buffer(end[0]->buffer) : NULL;
+    if (!end[1] || !tn_int_value(call->args.at[BYTES], &bytes) || !to || end[0]->indices.n != 1 ||
+        end[1]->indices.n != 1 || !tn_is_int_const(call->args.at[TO + 1], 0) ||
+        !tn_is_int_const(call->args.at[FROM + 1], 0)) {
+        compile_fail(c, TN_NODE(call),
+                     "an asynchronous copy is from one element's address to "
+                     "another's, of flat buffers");
+        return;
+    }
+    int64_t lanes = bytes / (int64_t)tnb_dtype_bytes(to->dtype);
+    const tn_expr *at[2];
+    for (int i = 0; i < 2; i++) {
+        const tn_expr *start = end[i]->indices.at[0];
+        at[i] = lanes < 2
+                    ? start
+                    : tn_ramp_of(ctx, start, tn_int_imm_of(ctx, tn_dtype_of(start), 1), lanes);
+    }
+    const tn_expr *value = tn_buffer_load_of(ctx, end[1]->buffer, tn_list_of(ctx, &at[1], 1));
+    if (call->args.n > COND) {
+        const tn_expr *zero = tn_cast_to(ctx, to->dtype, tn_int_imm_of(ctx, TNB_I32, 0));
+        value = tn_if_then_else(ctx, call->args.at[COND], value,
+                                lanes < 2 ? zero : tn_broadcast_of(ctx, zero, lanes));
+    }
+    bool was = c->async;
+    c->async = true;
+    compile_store(c, end[0]->buffer, value, tn_list_of(ctx, &at[0], 1));
+    c->async = was;
+}
+
 static void
 compile_attr(compiler *c, const tn_attr_stmt *t)
 {
@@ -516,6 +581,10 @@ compile_attr(compiler *c, const tn_attr_stmt *t)
         } else {
             loop_over(c, iv->var, NULL, t->value, t->body);
         }
+        return;
+    }
+    if (strncmp(t->key, "async_", 6) == 0) {
+        async_part(c, t);
         return;
     }
     const tn_comm_reducer *saved = c->reducer;
@@ -835,10 +904,17 @@ compile_effect(compiler *c, const tn_call *call, const tn_op *op, interp_opd *ou
         c->ins.at[at].x.ptr = "an assumption does not hold";
         return true;
     }
+    case TN_INTRIN_ptx_cp_async:
+        async_copy(c, call);
+        return true;
+    case TN_INTRIN_ptx_commit_group:
+        compile_emit(c, INTERP_LATE_COMMIT, 0, 0, 0, 0);
+        return true;
+    case TN_INTRIN_ptx_wait_group:
+        compile_emit(c, INTERP_LATE_WAIT, 0, compile_scalar(c, call->args.at[0]), 0, 0);
+        return true;
     case TN_INTRIN_prefetch:
     case TN_INTRIN_tvm_global_barrier_kinit:
-    case TN_INTRIN_ptx_commit_group:
-    case TN_INTRIN_ptx_wait_group:
         return true;
     default:
         return false;

@@ -549,6 +549,8 @@ do_fork(interp_frame *f, const interp_ins *in)
                 all = FAILED;
         }
     }
+    for (uint64_t i = 0; t && i < n; i++)
+        interp_late_free(&t[i]);
     for (uint64_t i = 0; slots && i < n * (uint64_t)code->n_slots; i++)
         interp_mem_unref(vm, slots[i]);
     free(t);
@@ -746,6 +748,21 @@ L_EXCHANGE:
     }
     f->pc = (uint32_t)(in - code) + 1;
     return WAITING;
+L_LATE_OPEN:
+    if (!interp_late_open(f, &bufs[in->b], r[in->c].i, bufs[in->b].info->bytes))
+        return FAILED;
+    NEXT;
+L_LATE_CLOSE:
+    if (!interp_late_close(f, &bufs[in->b], r[in->c].i, bufs[in->b].info->bytes, (uint32_t)in->a))
+        return FAILED;
+    NEXT;
+L_LATE_COMMIT:
+    if (!interp_late_commit(f, (uint32_t)in->a))
+        return FAILED;
+    NEXT;
+L_LATE_WAIT:
+    interp_late_wait(f, (uint32_t)in->a, r[in->b].i);
+    NEXT;
 L_ALLOC:
     FAIL_IF(do_alloc(f, in));
     NEXT;
@@ -998,6 +1015,7 @@ interp_frame_open(interp *vm, interp_frame *f, const interp_code *code)
 void
 interp_frame_close(interp *vm, interp_frame *f)
 {
+    interp_late_free(f);
     for (int32_t i = 0; f->slots && i < f->code->n_slots; i++)
         interp_mem_unref(vm, f->slots[i]);
     free(f->store);

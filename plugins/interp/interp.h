@@ -212,4 +212,18 @@ interp_assertion_failed(interp *vm, interp_env *env, const tn_call *c, const cha
 interp_val *
 interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op);
 
+/* ---- late.c: asynchronous copies ---- */
+/* Before and behind the store of an element of `bytes`: it is undone, and made by a wait. False after recording an error. */
+bool
+interp_late_open(interp_frame *f, const interp_buf *b, int64_t element, uint32_t bytes);
+bool
+interp_late_close(interp_frame *f, const interp_buf *b, int64_t element, uint32_t bytes,
+                  uint32_t queue);
+bool
+interp_late_commit(interp_frame *f, uint32_t queue);
+void
+interp_late_wait(interp_frame *f, uint32_t queue, int64_t in_flight);
+void
+interp_late_free(interp_frame *f);
+
 #endif

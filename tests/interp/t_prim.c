@@ -335,6 +335,48 @@ threads_meet_at_barriers(void **state)
     }
 }
 
+/* A copy is there when a wait says so, and not before. */
+static void
+asynchronous_copies_are_waited_for(void **state)
+{
+    tester *t = *state;
+    static const char
+        scopes[] = "    @T.prim_func\n"
+                   "    def %s(A: T.Buffer((8,), \"float32\"), B: T.Buffer((8,), \"float32\")):\n"
+                   "        S = T.alloc_buffer((8,), \"float32\", scope=\"shared\")\n"
+                   "        for i in range(8):\n"
+                   "            with T.attr(0, \"async_commit_queue_scope\", 0):\n"
+                   "                with T.attr(0, \"async_scope\", 1):\n"
+                   "                    S[i] = A[i]\n"
+                   "            if i >= 2:\n"
+                   "                with T.attr(0, \"async_wait_queue_scope\", 0):\n"
+                   "                    with T.attr(0, \"async_wait_inflight_count\", %d):\n"
+                   "                        B[i - 2] = S[i - 2]\n",
+        instructions[] =
+            "    @T.prim_func\n"
+            "    def %s(A: T.Buffer((8,), \"float32\"), B: T.Buffer((8,), \"float32\")):\n"
+            "        S = T.alloc_buffer((8,), \"float32\", scope=\"shared\")\n"
+            "        for i in range(2):\n"
+            "            T.evaluate(T.ptx_cp_async(\"float32\", T.address_of(S[i * 4]), 0, "
+            "T.address_of(A[i * 4]), 0, 16))\n"
+            "            T.evaluate(T.ptx_commit_group(dtype=\"\"))\n"
+            "        T.evaluate(T.ptx_wait_group(%d, dtype=\"\"))\n"
+            "        for i in range(6):\n"
+            "            B[i] = S[i]\n";
+    char text[4096];
+    for (int form = 0; form < 2; form++) {
+        int n = snprintf(text, sizeof text, form ? instructions : scopes, "enough", form ? 0 : 2);
+        (void)snprintf(text + n, sizeof text - (size_t)n, form ? instructions : scopes, "few",
+                       form ? 1 : 3);
+        tester_load(t, text);
+        const tn_expr *A = VEC(t, TNB_F32, 8, 3, 1, 4, 1, 5, 9, 2, 6), *B = VEC(t, TNB_F32, 8, 0);
+        RUN(t, "enough", A, B);
+        for (uint64_t i = 0; i < 6; i++)
+            assert_true(tester_at(t, B, i) == tester_at(t, A, i));
+        FAILS(t, "few", PARTS("few:", "'S'", "read before it is written"), A, B);
+    }
+}
+
 static void
 divergent_barriers_are_errors(void **state)
 {
@@ -533,6 +575,7 @@ main(void)
         TEST(views_share_memory),
         TEST(matched_regions),
         TEST(threads_meet_at_barriers),
+        TEST(asynchronous_copies_are_waited_for),
         TEST(divergent_barriers_are_errors),
         TEST(bounds_are_checked),
         TEST(unwritten_memory_is_not_read),
