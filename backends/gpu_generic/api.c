@@ -96,6 +96,9 @@ make_instance(struct gpu_generic_instance *in, tnb_err *err)
     if (r != VK_SUCCESS)
         return gpu_generic_fail(NULL, r, "vkCreateInstance", err, "looking for Vulkan devices");
     const char *missing = NULL;
+#define READ(name) in->name = (PFN_vk##name)state.get(in->handle, "vk" #name);
+    GPU_GENERIC_OPTIONAL_INSTANCE_CALLS(READ)
+#undef READ
 #define READ(name)                                              \
     in->name = (PFN_vk##name)state.get(in->handle, "vk" #name); \
     if (!in->name)                                              \

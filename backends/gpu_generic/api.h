@@ -10,6 +10,30 @@
 #include <vulkan/vulkan_core.h>
 #include "tenon/base/status.h"
 
+/* What headers of Vulkan 1.3.250 and older lack. */
+#ifndef VK_KHR_cooperative_matrix
+#define VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME "VK_KHR_cooperative_matrix"
+#define VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR \
+    ((VkStructureType)1000506000)
+#define VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR ((VkStructureType)1000506001)
+enum { VK_COMPONENT_TYPE_FLOAT16_KHR, VK_COMPONENT_TYPE_FLOAT32_KHR, VK_SCOPE_SUBGROUP_KHR = 3 };
+typedef struct VkPhysicalDeviceCooperativeMatrixFeaturesKHR {
+    VkStructureType sType;
+    void *pNext;
+    VkBool32 cooperativeMatrix, cooperativeMatrixRobustBufferAccess;
+} VkPhysicalDeviceCooperativeMatrixFeaturesKHR;
+typedef struct VkCooperativeMatrixPropertiesKHR {
+    VkStructureType sType;
+    void *pNext;
+    uint32_t MSize, NSize, KSize;
+    uint32_t AType, BType, CType, ResultType; /* enumerations */
+    VkBool32 saturatingAccumulation;
+    uint32_t scope;
+} VkCooperativeMatrixPropertiesKHR;
+typedef VkResult(VKAPI_PTR *PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR)(
+    VkPhysicalDevice device, uint32_t *n, VkCooperativeMatrixPropertiesKHR *properties);
+#endif
+
 /* Of an instance. */
 #define GPU_GENERIC_INSTANCE_CALLS(X)          \
     X(DestroyInstance)                         \
@@ -83,12 +107,16 @@
     X(GetBufferDeviceAddressKHR)      \
     X(CmdPushDescriptorSetKHR)
 
+/* Of an instance, of extensions; NULL where no driver has them. */
+#define GPU_GENERIC_OPTIONAL_INSTANCE_CALLS(X) X(GetPhysicalDeviceCooperativeMatrixPropertiesKHR)
+
 #define GPU_GENERIC_MEMBER(name) PFN_vk##name name;
 
 struct gpu_generic_instance {
     VkInstance handle;
     uint32_t version; /* of Vulkan that the instance was made for */
     GPU_GENERIC_INSTANCE_CALLS(GPU_GENERIC_MEMBER)
+    GPU_GENERIC_OPTIONAL_INSTANCE_CALLS(GPU_GENERIC_MEMBER)
     double seconds; /* that making it took, and asking it for devices */
 };
 

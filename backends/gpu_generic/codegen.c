@@ -145,14 +145,24 @@ put_kernel(payload *p, const tnk_kernel *kernel, const spirv_kernel *k, const sp
     p->shared = k->shared_bytes > p->shared ? k->shared_bytes : p->shared;
 }
 
+/* Of matrices also which, and for sub-groups of what size. */
+static const char *
+feature_text(tn_ctx *ctx, const gpu_generic_limits *l, gpu_generic_feature f)
+{
+    const char *name = gpu_generic_feature_name(f);
+    return f != GPU_GENERIC_MATRIX
+               ? name
+               : tn_strf(ctx, "%s:%ux%ux%u:%u", name, l->unit[0], l->unit[1], l->unit[2], l->warp);
+}
+
 static const tn_node *
-required(tn_ctx *ctx, const payload *p)
+required(tn_ctx *ctx, const gpu_generic_limits *limits, const payload *p)
 {
     TNB_VEC(const tn_node *) names = {0};
     tnb_arena *a = tn_arena(ctx);
     for (int i = 0; i < GPU_GENERIC_N_FEATURES; i++)
         if (p->used >> i & 1)
-            TNB_PUSH(a, names, tn_string(ctx, gpu_generic_feature_name((gpu_generic_feature)i)));
+            TNB_PUSH(a, names, tn_string(ctx, feature_text(ctx, limits, (gpu_generic_feature)i)));
     if (p->threads > 1)
         TNB_PUSH(a, names, tn_string(ctx, tn_strf(ctx, "group_size>=%lld", (long long)p->threads)));
     if (p->shared)
@@ -213,7 +223,7 @@ generate(tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     *out = (tnk_code){.format = GPU_GENERIC_FORMAT,
                       .bytes = p.words.at,
                       .n_bytes = p.words.n * sizeof(uint32_t),
-                      .requires_ = required(ctx, &p)};
+                      .requires_ = required(ctx, &limits, &p)};
     return TNB_OK;
 }
 

@@ -3,6 +3,9 @@
  * passes: pipeline.c. */
 #include "gpu_generic.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static const char *const kinds[] = {"vulkan", "webgpu", "metal", NULL};
 
 static const tn_attr_schema attrs[] = {
@@ -35,6 +38,10 @@ static const tn_attr_schema attrs[] = {
      "(with thread_warp_size), shaderSignedZeroInfNanPreserveFloat32, "
      "shaderDenormPreserveFloat32, shaderRoundingModeRTEFloat16; the device has to have what they "
      "use"},
+    {"cooperative_matrix", TN_ATTR_STR, 0, "\"\"",
+     "rows, columns and steps of the product of float16 that a sub-group computes at once, summed "
+     "in float32, as \"16x16x16\" (VK_KHR_cooperative_matrix; with supports_float16 and "
+     "thread_warp_size); empty: none"},
     {"supports_16bit_buffer", TN_ATTR_BOOL, 0, "False", "elements of 16 bits in memory"},
     {"supports_8bit_buffer", TN_ATTR_BOOL, 0, "False", "elements of 8 bits in memory"},
     {"max_push_constants_size", TN_ATTR_INT, 0, "128", "bytes of scalars passed at a launch",
@@ -91,6 +98,19 @@ listed(const tn_node *target, const char *feature)
     return false;
 }
 
+/* "16x16x16": rows, columns and steps. */
+static bool
+read_unit(const char *text, uint32_t unit[3])
+{
+    int end = 0;
+    if (sscanf(text, "%3" SCNu32 "x%3" SCNu32 "x%3" SCNu32 "%n", &unit[0], &unit[1], &unit[2],
+               &end) == 3 &&
+        !text[end] && unit[0] && unit[1] && unit[2])
+        return true;
+    memset(unit, 0, 3 * sizeof *unit);
+    return false;
+}
+
 gpu_generic_limits
 gpu_generic_limits_of(const tn_node *target)
 {
@@ -103,6 +123,11 @@ gpu_generic_limits_of(const tn_node *target)
         if (features[i].attr ? tn_dict_int(target, features[i].attr, 0) != 0
                              : listed(target, features[i].name))
             l.has |= 1u << i;
+    const char *unit = tn_dict_str(target, "cooperative_matrix", "");
+    int64_t warp = tn_dict_int(target, "thread_warp_size", 1);
+    l.warp = warp > 1 && warp <= 128 ? (uint32_t)warp : 0;
+    if (l.warp && read_unit(unit, l.unit) && l.has >> GPU_GENERIC_FLOAT16 & 1)
+        l.has |= 1u << GPU_GENERIC_MATRIX;
     return l;
 }
 
@@ -127,6 +152,15 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
 {
     (void)self;
     const tn_array *a = tn_as_array(tn_dict_get(target, "features"));
+    const char *unit = tn_dict_str(target, "cooperative_matrix", "");
+    uint32_t sides[3];
+    if (unit[0] && !read_unit(unit, sides)) {
+        tn_error(ctx, 0, TNB_INVALID,
+                 "target gpu_generic: cooperative_matrix is '%s', which is no ROWSxCOLUMNSxSTEPS",
+                 unit);
+        tnb_diag_hint(tn_diags(ctx), "as 16x16x16; tenon list devices tells what a device has");
+        return NULL;
+    }
     for (uint32_t i = 0; a && i < a->items.n; i++) {
         const tn_string_imm *s = tn_as_string_imm(a->items.at[i]);
         const char *near = NULL;

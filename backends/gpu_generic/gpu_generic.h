@@ -30,7 +30,8 @@ extern const tnk_codegen gpu_generic_codegen;
     X(NAN16, "shaderSignedZeroInfNanPreserveFloat16", NULL)              \
     X(NAN64, "shaderSignedZeroInfNanPreserveFloat64", NULL)              \
     X(DENORM32, "shaderDenormPreserveFloat32", NULL)                     \
-    X(ROUND16, "shaderRoundingModeRTEFloat16", NULL)
+    X(ROUND16, "shaderRoundingModeRTEFloat16", NULL)                     \
+    X(MATRIX, "cooperativeMatrix", "cooperative_matrix")
 
 typedef enum gpu_generic_feature {
 #define X(id, name, attr) GPU_GENERIC_##id,
@@ -42,6 +43,8 @@ typedef enum gpu_generic_feature {
 typedef struct gpu_generic_limits {
     uint32_t has; /* 1 << feature */
     int64_t push_bytes, shared_bytes, threads;
+    uint32_t warp,
+        unit[3]; /* threads of a sub-group; the matrix product that it computes at once; 0: none */
 } gpu_generic_limits;
 
 /* What the attributes of a target say. */

@@ -78,6 +78,9 @@ chain(const struct gpu_generic_info *info, struct gpu_generic_features *f)
         STRUCTURE(dot, SHADER_INTEGER_DOT_PRODUCT, 1_3,
                   VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME),
 #undef STRUCTURE
+        {offsetof(struct gpu_generic_features, matrix),
+         VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, UINT32_MAX,
+         VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME},
     };
     *f = (struct gpu_generic_features){
         .core = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2}};
@@ -138,6 +141,7 @@ static const char *const wanted[] = {
     VK_KHR_DRIVER_PROPERTIES_EXTENSION_NAME,
     VK_KHR_SHADER_FLOAT_CONTROLS_EXTENSION_NAME,
     VK_KHR_SPIRV_1_4_EXTENSION_NAME,
+    VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME,
     "VK_KHR_portability_subset", /* has to be taken where it is there */
 };
 
@@ -259,6 +263,32 @@ read_queues(const struct gpu_generic_instance *in, struct gpu_generic_info *info
                                 info->props.deviceName);
 }
 
+/* Which matrices sub-groups multiply; a driver that does not tell has none. */
+static void
+read_units(const struct gpu_generic_instance *in, struct gpu_generic_info *info)
+{
+    PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR ask =
+        in->GetPhysicalDeviceCooperativeMatrixPropertiesKHR;
+    VkCooperativeMatrixPropertiesKHR all[64];
+    uint32_t n = sizeof all / sizeof *all;
+    for (uint32_t i = 0; i < n; i++)
+        all[i] = (VkCooperativeMatrixPropertiesKHR){
+            .sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR};
+    VkResult r = ask && GPU_GENERIC_HAS(info, cooperativeMatrix) ? ask(info->handle, &n, all)
+                                                                 : VK_ERROR_FEATURE_NOT_PRESENT;
+    for (uint32_t i = 0; i < n && (r == VK_SUCCESS || r == VK_INCOMPLETE); i++) {
+        const VkCooperativeMatrixPropertiesKHR *p = &all[i];
+        if (p->AType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+            p->BType == VK_COMPONENT_TYPE_FLOAT16_KHR &&
+            p->CType == VK_COMPONENT_TYPE_FLOAT32_KHR &&
+            p->ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR && !p->saturatingAccumulation &&
+            p->scope == VK_SCOPE_SUBGROUP_KHR && info->n_units < GPU_GENERIC_MAX_UNITS)
+            info->units[info->n_units++] = (struct gpu_generic_unit){p->MSize, p->NSize, p->KSize};
+    }
+    if (info->n_units == 0)
+        info->features &= ~(UINT64_C(1) << GPU_GENERIC_BIT_cooperativeMatrix);
+}
+
 tnb_status
 gpu_generic_info_read(const struct gpu_generic_instance *in, VkPhysicalDevice device,
                       struct gpu_generic_info *out, tnb_err *err)
@@ -279,7 +309,19 @@ gpu_generic_info_read(const struct gpu_generic_instance *in, VkPhysicalDevice de
     chain(out, &f);
     in->GetPhysicalDeviceFeatures2(device, &f.core);
     out->features |= bits_of(&f);
+    read_units(in, out);
     return TNB_OK;
+}
+
+bool
+gpu_generic_subgroups_are(const struct gpu_generic_info *info, uint32_t size, uint32_t x)
+{
+    bool sized = info->subgroup_sizes && GPU_GENERIC_HAS(info, subgroupSizeControl);
+    if (size == 0 || x % size)
+        return false;
+    return sized ? size >= info->subgroup_min && size <= info->subgroup_max &&
+                       GPU_GENERIC_HAS(info, computeFullSubgroups)
+                 : size == info->subgroup;
 }
 
 /* ---- telling ---- */
@@ -323,11 +365,14 @@ gpu_generic_describe(void *dev, char *out, size_t n)
     const struct gpu_generic_device *d = dev;
     const struct gpu_generic_info *i = &d->info;
     const VkPhysicalDeviceLimits *l = &i->props.limits;
-    char can[128] = "";
+    char can[256] = "";
     size_t at = 0;
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (i->features >> words[k].bit & 1)
             at += (size_t)snprintf(can + at, sizeof can - at, " %s", words[k].text);
+    for (uint32_t k = 0; k < i->n_units && k < 3 && GPU_GENERIC_HAS(i, cooperativeMatrix); k++)
+        at += (size_t)snprintf(can + at, sizeof can - at, "%s%ux%ux%u", k ? ", " : " matrices ",
+                               i->units[k].rows, i->units[k].columns, i->units[k].steps);
     snprintf(out, n,
              "%s, driver %s %s; Vulkan %u.%u; %s; %" PRIu64 " MiB, %" PRIu64 " MiB a binding, %u "
              "KiB shared; groups of %u, sub-groups of %u;%s",
@@ -399,6 +444,23 @@ has_quantity(const struct gpu_generic_info *info, const char *f, const char *at)
     return false;
 }
 
+/* ROWSxCOLUMNSxSTEPS:THREADS of a sub-group. */
+static bool
+has_unit(const struct gpu_generic_info *info, const char *text)
+{
+    uint32_t rows, columns, steps, threads;
+    int end = 0;
+    if (sscanf(text, "%3" SCNu32 "x%3" SCNu32 "x%3" SCNu32 ":%3" SCNu32 "%n", &rows, &columns,
+               &steps, &threads, &end) != 4 ||
+        text[end] || !gpu_generic_subgroups_are(info, threads, threads))
+        return false;
+    for (uint32_t i = 0; i < info->n_units; i++)
+        if (info->units[i].rows == rows && info->units[i].columns == columns &&
+            info->units[i].steps == steps)
+            return GPU_GENERIC_HAS(info, cooperativeMatrix);
+    return false;
+}
+
 static bool
 has_feature(const struct gpu_generic_info *info, const char *f)
 {
@@ -411,6 +473,8 @@ has_feature(const struct gpu_generic_info *info, const char *f)
                 return info->subgroup_ops & operations[k].flag;
         return false;
     }
+    if (strncmp(f, "cooperativeMatrix:", 18) == 0)
+        return has_unit(info, f + 18);
     for (unsigned bit = 0; bit < GPU_GENERIC_N_FEATURES; bit++)
         if (strcmp(f, feature_names[bit]) == 0)
             return info->features >> bit & 1;
@@ -442,6 +506,12 @@ gpu_generic_check_features(void *dev, const char *const *features, uint32_t n, t
     quantities(info, all);
     for (int k = 0; k < N_QUANTITIES - 1; k++) {
         snprintf(number, sizeof number, "%s>=%" PRIu64, all[k].name, all[k].value);
+        append(have, sizeof have, "", number);
+    }
+    for (uint32_t k = 0; k < info->n_units && k < 4; k++) {
+        const struct gpu_generic_unit *u = &info->units[k];
+        snprintf(number, sizeof number, "cooperativeMatrix:%ux%ux%u:%u", u->rows, u->columns,
+                 u->steps, info->subgroup);
         append(have, sizeof have, "", number);
     }
     for (unsigned bit = 0; bit < GPU_GENERIC_N_FEATURES; bit++)

@@ -20,6 +20,7 @@ GPU_GENERIC_SPIRV_SOURCES = \
 	backends/gpu_generic/spirv_call.c \
 	backends/gpu_generic/spirv_kernel.c \
 	backends/gpu_generic/spirv_kernel.h \
+	backends/gpu_generic/spirv_matrix.c \
 	backends/gpu_generic/spirv_subgroup.c \
 	backends/gpu_generic/spirv_memory.c \
 	backends/gpu_generic/spirv_value.c
@@ -41,6 +42,7 @@ VULKAN_RT_SOURCES = \
 	backends/gpu_generic/facts.c \
 	backends/gpu_generic/hazard.c \
 	backends/gpu_generic/info.c \
+	backends/gpu_generic/info.h \
 	backends/gpu_generic/launch.c \
 	backends/gpu_generic/memory.c \
 	backends/gpu_generic/program.c \

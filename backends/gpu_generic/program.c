@@ -13,7 +13,7 @@
 #include "tenon/base/hash.h"
 #include "tenon/base/log.h"
 
-enum { MAX_CACHE = 1 << 28 };
+enum { MAX_CACHE = 1 << 28, SPIRV_MATRICES = 6022 };
 
 /* ---- whether the device has what a module needs ---- */
 
@@ -66,6 +66,7 @@ static const struct {
     FEATURE(5345, "VulkanMemoryModel", vulkanMemoryModel),
     FEATURE(5346, "VulkanMemoryModelDeviceScope", vulkanMemoryModelDeviceScope),
     FEATURE(5347, "PhysicalStorageBufferAddresses", bufferDeviceAddress),
+    FEATURE(SPIRV_MATRICES, "CooperativeMatrixKHR", cooperativeMatrix),
     FEATURE(6016, "DotProductInputAll", shaderIntegerDotProduct),
     FEATURE(6017, "DotProductInput4x8Bit", shaderIntegerDotProduct),
     FEATURE(6018, "DotProductInput4x8BitPacked", shaderIntegerDotProduct),
@@ -77,7 +78,7 @@ static const struct {
 
 struct lack {
     const struct gpu_generic_info *info;
-    bool some;
+    bool some, matrices;
     char text[96];
 };
 
@@ -88,6 +89,7 @@ check_capability(void *user, uint32_t number)
     size_t i = 0, n = sizeof capabilities / sizeof *capabilities;
     while (i < n && capabilities[i].capability != number)
         i++;
+    l->matrices |= number == SPIRV_MATRICES;
     if (l->some)
         return;
     l->some = i == n ||
@@ -395,6 +397,14 @@ make_kernel(struct gpu_generic_device *d, struct gpu_generic_module *m,
         k->n_bindings += gpu_generic_is_memory(p) ? 1 + p.more : 0;
     }
     gpu_generic_capabilities(e, check_capability, &l);
+    uint32_t group[3];
+    gpu_generic_group(e->head.local_size, e->head.subgroup_size, group);
+    if (l.matrices && !l.some &&
+        !gpu_generic_subgroups_are(&d->info, e->head.subgroup_size, group[0])) {
+        snprintf(l.text, sizeof l.text, "full sub-groups of %u threads, for its matrices",
+                 e->head.subgroup_size);
+        l.some = true;
+    }
     if (l.some)
         return lacks(d, k->name, l.text, err);
     TNB_TRY(make_scratch(d, k->n_bindings + 1, err));

@@ -98,7 +98,7 @@ grow(spirv *m)
             continue;
         const uint32_t *at = &m->globals.at[old[i] - 1];
         SpvOp op = (SpvOp)(at[0] & SpvOpCodeMask);
-        bool is_type = op >= SpvOpTypeVoid && op <= SpvOpTypeFunction;
+        bool is_type = (op >= SpvOpTypeVoid && op <= SpvOpTypeFunction) || op == SPIRV_TYPE_MATRIX;
         uint32_t head = is_type ? 2 : 3, words = at[0] >> SpvWordCountShift;
         insert(m, hash_of(op, is_type ? 0 : at[1], at + head, words - head), old[i] - 1);
     }
@@ -271,7 +271,7 @@ spirv_glsl(spirv *m, uint32_t function, uint32_t type, const uint32_t *operands,
 void
 spirv_init(spirv *m, tnb_arena *arena)
 {
-    *m = (spirv){.arena = arena, .next = 1, .version = 0x00010300};
+    *m = (spirv){.arena = arena, .next = 1, .version = 0x00010300, .model = SpvMemoryModelGLSL450};
     m->glsl = m->next++;
     m->first = m->label = m->next++;
     spirv_capability(m, SpvCapabilityShader);
@@ -296,7 +296,7 @@ spirv_finish(spirv *m, const uint32_t local_size[3], SpvAddressingModel addressi
     put(m, &w, (text_words(glsl) + 2) << SpvWordCountShift | SpvOpExtInstImport);
     put(m, &w, m->glsl);
     put_text(m, &w, glsl);
-    SPIRV(m, &w, OpMemoryModel, (uint32_t)addressing, SpvMemoryModelGLSL450);
+    SPIRV(m, &w, OpMemoryModel, (uint32_t)addressing, (uint32_t)m->model);
     put(m, &w, (text_words(name) + 3 + m->interface.n / 2) << SpvWordCountShift | SpvOpEntryPoint);
     put(m, &w, SpvExecutionModelGLCompute);
     put(m, &w, entry);

@@ -12,6 +12,13 @@
 
 #include <spirv/unified1/spirv.h>
 
+/* SPV_KHR_cooperative_matrix, which headers of Vulkan 1.3.250 and older lack. */
+#define SPIRV_TYPE_MATRIX ((SpvOp)4456)
+#define SPIRV_MATRIX_LOAD ((SpvOp)4457)
+#define SPIRV_MATRIX_STORE ((SpvOp)4458)
+#define SPIRV_MATRIX_MUL_ADD ((SpvOp)4459)
+#define SPIRV_MATRIX_CAPABILITY ((SpvCapability)6022)
+
 #include "tenon/base/mem.h"
 
 typedef TNB_VEC(uint32_t) spirv_words;
@@ -23,6 +30,7 @@ typedef struct spirv {
     bool terminated;       /* it has ended, and what follows is never reached */
     uint32_t glsl;         /* the id of GLSL.std.450 */
     uint32_t version;      /* 0x00010300 */
+    SpvMemoryModel model;  /* GLSL450 */
     spirv_words capabilities, extensions, interface, modes, marks, globals;
     spirv_words locals, entry,
         body; /* of the function: variables, what is computed first, the rest */

@@ -28,6 +28,7 @@ spirv_has(spirv_kernel *k, gpu_generic_feature f)
         {GPU_GENERIC_ARITHMETIC, SpvCapabilityGroupNonUniformArithmetic},
         {GPU_GENERIC_CLUSTERED, SpvCapabilityGroupNonUniformClustered},
         {GPU_GENERIC_SHUFFLE, SpvCapabilityGroupNonUniformShuffle},
+        {GPU_GENERIC_MATRIX, SPIRV_MATRIX_CAPABILITY},
     };
     if (!(k->limits->has >> f & 1))
         return false;
@@ -41,6 +42,8 @@ spirv_has(spirv_kernel *k, gpu_generic_feature f)
         spirv_extension(&k->m, "SPV_KHR_8bit_storage");
     if (f == GPU_GENERIC_POINTERS)
         spirv_extension(&k->m, "SPV_KHR_physical_storage_buffer");
+    if (f == GPU_GENERIC_MATRIX)
+        spirv_extension(&k->m, "SPV_KHR_cooperative_matrix");
     return true;
 }
 
@@ -602,7 +605,7 @@ spirv_index(spirv_kernel *k, uint32_t bits, bool wraps, uint32_t check, tnk_id i
 {
     spirv *m = &k->m;
     uint32_t t = spirv_int(m, bits, 1), b = spirv_bool(m, 1), word = spirv_int(m, 32, 1),
-             device = spirv_const_int(m, 32, SpvScopeDevice, 1),
+             device = spirv_const_int(m, 32, k->matrices ? SpvScopeQueueFamily : SpvScopeDevice, 1),
              none = spirv_const_int(m, 32, 0, 1), one = spirv_const_int(m, 32, 1, 1),
              zero = spirv_const_int(m, bits, 0, 1);
     tnk_id at = i;
@@ -638,10 +641,16 @@ barrier(tnk_visitor *v, const char *scope)
     uint32_t meaning = SpvMemorySemanticsAcquireReleaseMask | SpvMemorySemanticsWorkgroupMemoryMask;
     if (k->global_barrier)
         meaning |= SpvMemorySemanticsUniformMemoryMask;
+    if (k->matrices)
+        meaning |= SpvMemorySemanticsMakeAvailableMask | SpvMemorySemanticsMakeVisibleMask;
     uint32_t group = spirv_const_int(m, 32, warp ? SpvScopeSubgroup : SpvScopeWorkgroup, 1);
     if (warp)
         spirv_capability(m, SpvCapabilityGroupNonUniform);
-    SPIRV(m, &m->body, OpControlBarrier, group, group, spirv_const_int(m, 32, meaning, 1));
+    const uint32_t operands[] = {group, group, spirv_const_int(m, 32, meaning, 1)};
+    if (m->body.n < 4 ||
+        m->body.at[m->body.n - 4] != (4u << SpvWordCountShift | SpvOpControlBarrier) ||
+        memcmp(m->body.at + m->body.n - 3, operands, sizeof operands) != 0)
+        spirv_put(m, &m->body, SpvOpControlBarrier, operands, 3);
 }
 
 /* ---- the whole ---- */
@@ -677,6 +686,7 @@ static const tnk_visits visits = {
     .while_test = while_test,
     .while_end = while_end,
     .leave = leave,
+    .nest = spirv_matrix_nest,
 };
 
 static tn_walk_step
@@ -787,10 +797,13 @@ begin(spirv_kernel *k)
             return false;
         }
     }
-    if (!note_block(k) || !spirv_subgroup_begin(k))
-        return false;
     tn_walk(tn_as_prim_func(k->kernel->func)->body, TN_WALK_ONCE, find_global_barrier, NULL,
             &k->global_barrier);
+    if (!note_block(k))
+        return false;
+    spirv_matrix_begin(k);
+    if (!spirv_subgroup_begin(k))
+        return false;
     k->flags |= flags_of(k);
     k->members = TNB_NEW_N(m->arena, uint32_t, k->kernel->n_params + 1);
     k->member_types = TNB_NEW_N(m->arena, uint32_t, k->kernel->n_params + 1);

@@ -56,6 +56,8 @@ typedef struct spirv_kernel {
     const char *const *checks;
     uint32_t n_checks, refused, tag; /* indices that came as data; where they are noted */
     bool global_barrier;
+    bool
+        matrices; /* sub-groups compute products of matrices; memory is ordered by Vulkan's model then */
 } spirv_kernel;
 
 /* The kernel that the visitor is at. */
@@ -120,6 +122,14 @@ spirv_subgroup_thread(spirv_kernel *k, int dim);
 tnk_id
 spirv_subgroup_call(spirv_kernel *k, const tn_call *x, const tnk_id *args, uint32_t n);
 
+/* ---- products of matrices (spirv_matrix.c) ---- */
+/* Looks for loops that a sub-group may compute at once, before the body. */
+void
+spirv_matrix_begin(spirv_kernel *k);
+/* Member of tnk_visits. */
+bool
+spirv_matrix_nest(tnk_visitor *v, const tn_for_loop *f);
+
 /* ---- memory (spirv_memory.c) ---- */
 bool
 spirv_is_half(tnb_dtype d); /* of 16 bits */
@@ -129,6 +139,9 @@ spirv_record(spirv_kernel *k, uint32_t elem, uint32_t bytes, bool written);
 /* Of the parameter of this number. */
 spirv_memory
 spirv_given_memory(spirv_kernel *k, uint32_t param, uint32_t elem, uint32_t bytes, bool written);
+/* What accesses by threads of a block to each other's memory say of themselves. */
+uint32_t
+spirv_access_mask(const spirv_kernel *k, const spirv_memory *p);
 /* A pointer to an element of memory in one binding; `bits` of the index. */
 tnk_id
 spirv_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits);

@@ -195,11 +195,21 @@ is_physical(const spirv_memory *p)
     return p->room == SpvStorageClassPhysicalStorageBuffer;
 }
 
+uint32_t
+spirv_access_mask(const spirv_kernel *k, const spirv_memory *p)
+{
+    return k->matrices && p->room == SpvStorageClassWorkgroup
+               ? (uint32_t)SpvMemoryAccessNonPrivatePointerMask
+               : (uint32_t)SpvMemoryAccessMaskNone;
+}
+
 static tnk_id
 load_from(spirv_kernel *k, const spirv_memory *p, tnk_id from)
 {
-    return is_physical(p) ? RESULT(k, OpLoad, p->elem, from, SpvMemoryAccessAlignedMask, p->bytes)
-                          : RESULT(k, OpLoad, p->elem, from);
+    uint32_t mask = spirv_access_mask(k, p);
+    if (is_physical(p))
+        return RESULT(k, OpLoad, p->elem, from, SpvMemoryAccessAlignedMask, p->bytes);
+    return mask ? RESULT(k, OpLoad, p->elem, from, mask) : RESULT(k, OpLoad, p->elem, from);
 }
 
 void
@@ -209,6 +219,8 @@ spirv_store_element(spirv_kernel *k, spirv_memory *p, tnk_id at, uint32_t bits, 
     tnk_id to = spirv_element(k, p, at, bits);
     if (is_physical(p))
         SPIRV(m, &m->body, OpStore, to, value, SpvMemoryAccessAlignedMask, p->bytes);
+    else if (spirv_access_mask(k, p))
+        SPIRV(m, &m->body, OpStore, to, value, spirv_access_mask(k, p));
     else
         SPIRV(m, &m->body, OpStore, to, value);
 }
@@ -394,7 +406,11 @@ change(spirv_kernel *k, const tn_call *x, bool shared, tnk_id to, tnk_id operand
 {
     spirv *m = &k->m;
     uint32_t t = spirv_type(k, tn_dtype_of(TN_NODE(x))),
-             scope = spirv_const_int(m, 32, shared ? SpvScopeWorkgroup : SpvScopeDevice, 1),
+             scope = spirv_const_int(m, 32,
+                                     shared        ? SpvScopeWorkgroup
+                                     : k->matrices ? SpvScopeQueueFamily
+                                                   : SpvScopeDevice,
+                                     1),
              none = spirv_const_int(m, 32, SpvMemorySemanticsMaskNone, 1);
     return tn_is_intrin(TN_NODE(x), TN_INTRIN_atomic_and)
                ? RESULT(k, OpAtomicAnd, t, to, scope, none, operand)

@@ -56,6 +56,11 @@ spirv_subgroup_begin(spirv_kernel *k)
     spirv *m = &k->m;
     search s = {0};
     tn_walk(tn_as_prim_func(k->kernel->func)->body, TN_WALK_ONCE, find_calls, NULL, &s);
+    if (k->matrices) {
+        s.several |= s.size && s.size != k->limits->warp;
+        s.size = k->limits->warp;
+        s.asked = true;
+    }
     if (!s.asked && !s.calls)
         return true;
     if (s.several || !s.asked) {

@@ -11,7 +11,7 @@
 enum { MAX_ARGS = 16 };
 
 typedef struct visiting {
-    tnk_visitor v;
+    tnk_visitor v; /* first: what functions of the table are given is all of it */
     const tnk_visits *f;
     tnb_ptrmap values; /* Var -> its id */
     tnb_ptrmap places; /* data Var -> tnk_place */
@@ -314,6 +314,8 @@ loop(visiting *g, const tn_for_loop *f)
         bound_loop(g, f);
         return;
     }
+    if (f->annotations && g->f->nest && g->f->nest(&g->v, f))
+        return;
     if (!g->f->loop_begin || !g->f->loop_end || f->for_kind == TN_FOR_VECTORIZED) {
         no_form(g, TN_NODE(f), "a loop of this kind");
         return;
@@ -438,6 +440,18 @@ stmt(visiting *g, const tn_stmt *s)
     default:
         no_form(g, s, tn_kinds[s->kind].name);
     }
+}
+
+tnk_id
+tnk_visit_value(tnk_visitor *v, const tn_expr *x)
+{
+    return value((visiting *)v, x);
+}
+
+const tnk_place *
+tnk_visit_place(tnk_visitor *v, const tn_node *buffer)
+{
+    return place_of((visiting *)v, buffer, 0);
 }
 
 bool

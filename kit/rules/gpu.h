@@ -20,6 +20,8 @@ typedef struct gpu_target {
     int64_t warp;         /* threads in lock step; 1: not known */
     int64_t shared_bytes; /* of a block */
     int64_t vector_bytes; /* the widest load of a thread */
+    int64_t unit
+        [3]; /* rows, columns and steps of the product of float16 that a warp computes at once, summed in float32; 0: none */
 } gpu_target;
 /* The names of these attributes: what all rules go by. */
 extern const char *const gpu_attrs[];
@@ -180,6 +182,27 @@ const tn_node *
 gpu_reduce_together(tnk_sch *s, const gpu_target *t);
 
 /* ---- gpu_matmul.c ---- */
+typedef struct gpu_product {
+    tnk_sch *s;
+    const gpu_target *t;
+    tnk_item *block, *root;
+    const tn_buffer_load *load[2];
+    uint32_t
+        dim[2]; /* of the result: rows, which load 0 has alone, and columns, which load 1 has */
+    int64_t tile[2], micro[2], threads[2], depth;
+    int64_t budget; /* bytes of shared memory for operands as large as the tile */
+} gpu_product;
+/* gpu_operands of the block. */
+bool
+gpu_find_product(gpu_product *m);
+/* Rows, columns and steps whose number is not known (all: also those that are no multiples) become multiples of the tile's, zeros behind
+ * them: only copies and the last store have tests. False: not possible. */
+bool
+gpu_pad_product(gpu_product *m, bool all);
+/* All threads of a block copy together, each a vector at a time where that is aligned. An operand that lies along the
+ * reduction gets rows of an odd length, so that the threads that read different ones do not wait for a bank. */
+bool
+gpu_fetch(gpu_product *m, tnk_item *stage, bool along);
 /* acc + x * y, with casts anywhere: the two loads. */
 bool
 gpu_product_of(const tn_block *b, const tn_buffer_load *l[2]);
@@ -198,6 +221,11 @@ gpu_inline_around(tnk_sch *s, const tnk_item *keep);
 /* The block reads a copy of `buffer` in that scope, which computes it if it was computed element by element. */
 tnk_item *
 gpu_stage(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope);
+
+/* ---- gpu_matrix_units.c ---- */
+/* The product with all of its tiles by matrix units; NULL: the target has none, or they do not fit. */
+const tn_node *
+gpu_by_matrix_units(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t);
 
 /* ---- gpu_low_batch_gemv.c ---- */
 /* Whether the function is a large matrix times vectors, known to be few, that gpu.LowBatchGEMV takes. */

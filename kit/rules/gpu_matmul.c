@@ -11,7 +11,7 @@
  * Extents that are not constant are padded to multiples of the tile, so that neither sums nor their steps have a test. What
  * computes an operand element by element (dequantization, padding) goes into the copy to shared memory. Tiles shrink with
  * the extents, the threads and the shared memory that there are. Products with a vector are left to gpu.GEMV,
- * large ones with a few to gpu.LowBatchGEMV.
+ * large ones with a few to gpu.LowBatchGEMV; those of float16 go to matrix units where there are some (gpu_matrix_units.c).
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -81,17 +81,6 @@ gpu_stage(tnk_sch *s, tnk_item *block, const tn_node *buffer, const char *scope)
     return stage;
 }
 
-typedef struct matmul {
-    tnk_sch *s;
-    const gpu_target *t;
-    tnk_item *block, *root;
-    const tn_buffer_load *load[2];
-    uint32_t
-        dim[2]; /* of the result: rows, which load 0 has alone, and columns, which load 1 has */
-    int64_t tile[2], micro[2], threads[2], depth;
-    int64_t budget; /* bytes of shared memory for operands as large as the tile */
-} matmul;
-
 bool
 gpu_operands(const tnk_item *block, const tn_buffer_load *load[2], uint32_t dim[2])
 {
@@ -121,14 +110,14 @@ gpu_operands(const tnk_item *block, const tn_buffer_load *load[2], uint32_t dim[
     return dim[0] != UINT32_MAX;
 }
 
-static bool
-recognize(matmul *m)
+bool
+gpu_find_product(gpu_product *m)
 {
     return gpu_operands(m->block, m->load, m->dim);
 }
 
 static void
-choose_tile(matmul *m)
+choose_tile(gpu_product *m)
 {
     const gpu_target *t = m->t;
     static const int64_t micros[] = {1, 2, 4, 8}, depths[] = {4, 8, 16, 32, 64};
@@ -171,7 +160,7 @@ choose_tile(matmul *m)
 
 /* Bytes of what one step copies of an operand, with padding. */
 static bool
-footprint(matmul *m, tnk_item *stage, int64_t *bytes)
+footprint(gpu_product *m, tnk_item *stage, int64_t *bytes)
 {
     tnk_item *l[GPU_MAX_LOOPS];
     uint32_t n = gpu_own_loops(m->s, stage, l);
@@ -208,8 +197,8 @@ units_first(tnk_sch *s, tnk_item **l, uint32_t n)
 
 /* All threads of a block copy together, each a vector at a time where that is aligned. An operand that lies along the
  * reduction gets rows of an odd length, so that the threads that read different ones do not wait for a bank. */
-static bool
-fetch(matmul *m, tnk_item *stage, bool along)
+bool
+gpu_fetch(gpu_product *m, tnk_item *stage, bool along)
 {
     tnk_sch *s = m->s;
     tnk_item *l[GPU_MAX_LOOPS], *part[2], *v = NULL;
@@ -243,7 +232,7 @@ fetch(matmul *m, tnk_item *stage, bool along)
 }
 
 static bool
-tile(matmul *m)
+tile(gpu_product *m)
 {
     tnk_sch *s = m->s;
     tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *block[2], *thread[2], *own[2], *part[2];
@@ -331,7 +320,7 @@ tile(matmul *m)
     if (bytes > m->t->shared_bytes)
         return false;
     for (int i = 0; i < 2; i++)
-        if (!fetch(m, stage[i], along[i]))
+        if (!gpu_fetch(m, stage[i], along[i]))
             return false;
     return tnk_decompose_reduction(s, m->block, k ? order[0] : part[0]) != NULL;
 }
@@ -357,8 +346,8 @@ gpu_sole_reduction(tnk_sch *s)
 
 /* Rows, columns and steps whose number is not known become multiples of the tile's, zeros behind them: only copies and the last
  * store have tests. False: not possible. */
-static bool
-pad(matmul *m)
+bool
+gpu_pad_product(gpu_product *m, bool all)
 {
     int64_t by[GPU_MAX_LOOPS];
     const tn_block *b = m->block->block;
@@ -369,7 +358,8 @@ pad(matmul *m)
                 : k == gpu_iter_of_dim(m->block, m->dim[0]) ? m->tile[0]
                 : k == gpu_iter_of_dim(m->block, m->dim[1]) ? m->tile[1]
                                                             : 1;
-        if (gpu_iter_extent(m->block, k) >= 0)
+        int64_t e = gpu_iter_extent(m->block, k);
+        if (e >= 0 && (!all || e % by[k] == 0))
             by[k] = 1;
         any |= by[k] > 1;
     }
@@ -377,13 +367,13 @@ pad(matmul *m)
         return true;
     if (b->iters.n > GPU_MAX_LOOPS || !tnk_pad_einsum(m->s, m->block, by, b->iters.n))
         return false;
-    return recognize(m);
+    return gpu_find_product(m);
 }
 
 static const tn_node *
 attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, int64_t budget, bool padded)
 {
-    matmul m = {.s = tnk_sch_new(ctx, prim_func), .t = t, .budget = budget};
+    gpu_product m = {.s = tnk_sch_new(ctx, prim_func), .t = t, .budget = budget};
     if (!m.s)
         return NULL;
     tnk_sch_quiet(m.s);
@@ -391,10 +381,10 @@ attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, int64_t budg
     if (!m.block)
         return NULL;
     gpu_inline_around(m.s, m.block);
-    if (!recognize(&m))
+    if (!gpu_find_product(&m))
         return NULL;
     choose_tile(&m);
-    if (padded && !pad(&m))
+    if (padded && !gpu_pad_product(&m, false))
         return NULL;
     m.root = gpu_root_of(m.s, m.block);
     return m.root && tile(&m) ? gpu_finish_rest(m.s, t) : NULL;
@@ -411,6 +401,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     const tn_node *f = NULL;
     if (!gpu_target_of(ctx, target, &t) || gpu_has_few_vectors(ctx, prim_func, &t))
         return NULL;
+    f = gpu_by_matrix_units(ctx, prim_func, &t);
     /* a window (a convolution's) takes more of an operand than the tile is large */
     for (int64_t part = 1; !f && part <= 8; part *= 2)
         for (int padded = 1; !f && padded >= 0; padded--)

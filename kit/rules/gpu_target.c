@@ -7,15 +7,22 @@
  *     thread_warp_size                1
  *     max_shared_memory_per_block     16384
  *     vector_bytes                    16
+ *     cooperative_matrix              ""             as "16x16x16"
  *
  * A GPU is what has the key "gpu". Images take no part in schedules: where a buffer lies in one, its scope says so, and loops stay
  * as they are.
  */
 #include "gpu.h"
 
-const char *const gpu_attrs[] = {"max_threads_per_block", "max_num_threads",
-                                 "thread_warp_size",      "max_shared_memory_per_block",
-                                 "vector_bytes",          NULL};
+#include <stdio.h>
+
+const char *const gpu_attrs[] = {"max_threads_per_block",
+                                 "max_num_threads",
+                                 "thread_warp_size",
+                                 "max_shared_memory_per_block",
+                                 "vector_bytes",
+                                 "cooperative_matrix",
+                                 NULL};
 
 /* The target's attributes, or where they lack `name`, a Dict of what the schema of its kind gives that one. */
 static const tn_node *
@@ -68,6 +75,16 @@ gpu_target_of(tn_ctx *ctx, const tn_target *target, gpu_target *out)
     out->shared_bytes =
         within(ctx, target, "max_shared_memory_per_block", INT64_MIN, INT64_MAX, 16384);
     out->vector_bytes = within(ctx, target, "vector_bytes", 1, 64, 16);
+    const char *unit =
+        tn_dict_str(attrs_with(ctx, target, "cooperative_matrix"), "cooperative_matrix", "");
+    int rows, columns, steps;
+    memset(out->unit, 0, sizeof out->unit);
+    if (out->warp > 1 && sscanf(unit, "%4dx%4dx%4d", &rows, &columns, &steps) == 3 && rows > 0 &&
+        columns > 0 && steps > 0) {
+        out->unit[0] = rows;
+        out->unit[1] = columns;
+        out->unit[2] = steps;
+    }
     return true;
 }
 

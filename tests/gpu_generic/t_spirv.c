@@ -2,7 +2,8 @@
 /* SPIR-V of the gpu_generic target: kernels of the rules for GPUs on random programs, of the collection of tensor programs and of some
  * that have what these lack (loops that are left, divisions, functions, indices that come as data) are generated for a device with
  * nothing beyond Vulkan 1.1, for one with everything, and for one with 16 KiB of shared memory and 128 threads; spirv-val accepts each
- * module, which needs what its record and its features say. What has no form is refused with a located message. The seed is
+ * module, which needs what its record and its features say. Products of matrices are looked at by their instructions, and validated
+ * where spirv-val knows them. What has no form is refused with a located message. The seed is
  * printed; TENON_SEED sets it, TENON_ROUNDS the number of random programs.
  */
 #include <setjmp.h>
@@ -28,7 +29,8 @@
 
 static krun k;
 static const tn_target_kind *vulkan;
-static bool has_validator;
+static bool has_validator, knows_matrices; /* spirv-val: of $SPIRV_VAL or packaged */
+static const char *validator;
 static int modules;
 
 static int
@@ -39,7 +41,10 @@ open_all(void **state)
     draw_seed(20261125);
     if (!krun_open(&k))
         return -1;
-    has_validator = system("command -v spirv-val >/dev/null") == 0;
+    char command[400];
+    validator = getenv("SPIRV_VAL") ? getenv("SPIRV_VAL") : "spirv-val";
+    snprintf(command, sizeof command, "command -v '%s' >/dev/null", validator);
+    has_validator = system(command) == 0;
     if (!has_validator)
         printf("spirv-val (package spirv-tools) is not installed: modules are not validated\n");
     vulkan = tn_find_target(k.reg, "vulkan", NULL);
@@ -56,8 +61,8 @@ close_all(void **state)
 
 /* ---- devices ---- */
 
-enum { BASELINE, EVERYTHING, SMALL, N_DEVICES };
-static const char *const devices[N_DEVICES] = {"Vulkan 1.1", "all features", "128 threads"};
+enum { BASELINE, EVERYTHING, SMALL, N_DEVICES, MATRICES = N_DEVICES };
+static const char *const devices[] = {"Vulkan 1.1", "all features", "128 threads", "matrices"};
 
 static const char *const supports[] = {
     "supports_int64",        "supports_float64",
@@ -74,7 +79,7 @@ target_of(int device)
     const tn_node *keys =
         tn_array_of(ctx, tn_listv(ctx, tn_string(ctx, "vulkan"), tn_string(ctx, "gpu"), NULL));
     int64_t threads = device == SMALL ? 128 : device == EVERYTHING ? 1024 : 256;
-    bool all = device == EVERYTHING;
+    bool all = device == EVERYTHING || device == MATRICES;
     const tn_node *a =
         tn_dictv(ctx, "keys", keys, "max_threads_per_block", tn_i64(ctx, threads),
                  "max_num_threads", tn_i64(ctx, threads), "max_shared_memory_per_block",
@@ -90,8 +95,10 @@ target_of(int device)
                                   tn_string(ctx, "subgroup:arithmetic"),
                                   tn_string(ctx, "shaderSignedZeroInfNanPreserveFloat32"),
                                   tn_string(ctx, "shaderRoundingModeRTEFloat16"), NULL));
-    if (all)
+    if (device == EVERYTHING)
         a = tn_dict_set(ctx, a, "features", features);
+    if (device == MATRICES)
+        a = tn_dict_set(ctx, a, "cooperative_matrix", tn_string(ctx, "8x8x8"));
     return tn_as_target(tn_target_of(ctx, "vulkan", a));
 }
 
@@ -107,15 +114,15 @@ typedef struct made {
 static void
 validate(const uint32_t *module, uint32_t words, const char *name, int device)
 {
-    char path[] = "/tmp/tenon-spirv-XXXXXX", command[200];
+    char path[] = "/tmp/tenon-spirv-XXXXXX", command[400];
     modules++;
-    if (!has_validator)
+    if (!has_validator || (device == MATRICES && !knows_matrices))
         return;
     int fd = mkstemp(path);
     ssize_t bytes = (ssize_t)words * 4;
     assert_true(fd >= 0 && write(fd, module, (size_t)bytes) == bytes);
     close(fd);
-    snprintf(command, sizeof command, "spirv-val --target-env vulkan1.1 %s", path);
+    snprintf(command, sizeof command, "'%s' --target-env vulkan1.1 %s", validator, path);
     if (system(command) != 0)
         fail_msg("%s for %s: spirv-val refuses the module %s", name, devices[device], path);
     unlink(path);
@@ -280,7 +287,17 @@ static const char text[] =
     "    def gather(A: T.Buffer((100,), \"float32\"), I: T.Buffer((64,), \"int32\"), B: "
     "T.Buffer((64,), \"float32\")):\n"
     "        for t in T.thread_binding(64, thread=\"threadIdx.x\"):\n"
-    "            B[t] = A[T.index_in(I[t], 100, True, \"take, axis 0\")]\n";
+    "            B[t] = A[T.index_in(I[t], 100, True, \"take, axis 0\")]\n"
+    "    @T.prim_func(s_tir=True)\n"
+    "    def product(A: T.Buffer((40, 64), \"float16\"), B: T.Buffer((64, 50), \"float16\"), C: "
+    "T.Buffer((40, 50), \"float32\")):\n"
+    "        for i, j, k in T.grid(40, 50, 64):\n"
+    "            with T.sblock(\"C\"):\n"
+    "                vi, vj, vk = T.axis.remap(\"SSR\", [i, j, k])\n"
+    "                with T.init():\n"
+    "                    C[vi, vj] = T.float32(0)\n"
+    "                C[vi, vj] = C[vi, vj] + T.Cast(\"float32\", A[vi, vk]) * T.Cast(\"float32\", "
+    "B[vk, vj])\n";
 
 static const tn_node *
 scheduled(const char *name, const char *rules, int device)
@@ -368,6 +385,138 @@ what_has_no_form_is_refused(void **state)
     tnb_diags_clear(tn_diags(k.ctx));
 }
 
+/* ---- products of matrices ---- */
+
+/* What spirv-val says of a module with nothing but the capability of cooperative matrices. */
+static bool
+validator_knows_matrices(void)
+{
+    static const uint32_t module[] = {
+        SpvMagicNumber, 0x10300, 0, 1, 0, 2u << 16 | SpvOpCapability, 6022};
+    char path[] = "/tmp/tenon-spirv-XXXXXX", command[400];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, module, sizeof module) == sizeof module);
+    close(fd);
+    snprintf(command, sizeof command, "'%s' %s 2>&1 | grep -q 'Invalid capability'", validator,
+             path);
+    bool unknown = system(command) == 0;
+    unlink(path);
+    return has_validator && !unknown;
+}
+
+enum { TYPE_MATRIX = 4456, LOAD_MATRIX, STORE_MATRIX, MUL_ADD_MATRIX };
+
+/* The loads of matrices with elements along rows and along columns, by the constants that they name. */
+static uint32_t
+loads_of_layout(const made *m, uint32_t layout)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 5; i < m->record.module_words; i += m->module[i] >> SpvWordCountShift) {
+        if ((m->module[i] & SpvOpCodeMask) != LOAD_MATRIX)
+            continue;
+        uint32_t id = m->module[i + 4];
+        for (uint32_t j = 5; j < m->record.module_words; j += m->module[j] >> SpvWordCountShift)
+            n += (m->module[j] & SpvOpCodeMask) == SpvOpConstant && m->module[j + 2] == id &&
+                 m->module[j + 3] == layout;
+    }
+    return n;
+}
+
+static void
+products_are_of_matrices(void **state)
+{
+    (void)state;
+    knows_matrices = validator_knows_matrices();
+    if (!knows_matrices)
+        printf("spirv-val does not know cooperative matrices ($SPIRV_VAL may name one that does): "
+               "their modules are not validated\n");
+    made m = module_of("product", "gpu.Matmul", MATRICES);
+    uint32_t products = count(&m, (SpvOp)MUL_ADD_MATRIX), sums = count(&m, (SpvOp)STORE_MATRIX);
+    assert_int_equal(count(&m, (SpvOp)TYPE_MATRIX), 3);
+    assert_true(sums >= 1 && products % sums == 0);
+    assert_true(count(&m, (SpvOp)LOAD_MATRIX) > sums);
+    assert_int_equal(loads_of_layout(&m, 0), count(&m, (SpvOp)LOAD_MATRIX));
+    assert_true(requires_feature(&m, "cooperativeMatrix:8x8x8:8"));
+    assert_int_equal(m.record.subgroup_size, 8);
+    assert_int_equal(m.record.local_size[0], 8);
+    for (uint32_t i = 5; i < m.record.module_words; i += m.module[i] >> SpvWordCountShift)
+        if ((m.module[i] & SpvOpCodeMask) == SpvOpMemoryModel)
+            assert_int_equal(m.module[i + 2], SpvMemoryModelVulkan);
+    /* other devices compute it as it stands */
+    m = module_of("product", "gpu.Matmul", EVERYTHING);
+    assert_int_equal(count(&m, (SpvOp)MUL_ADD_MATRIX), 0);
+    assert_false(requires_feature(&m, "cooperativeMatrix:8x8x8:8"));
+}
+
+/* Loops that bear the annotation and are no product of the warp's are computed as they stand. */
+static void
+other_loops_are_no_products(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *unit, *cond, *a, *value;
+        uint32_t products, columns; /* units, and loads along columns */
+    } cases[] = {
+        {"[8, 8, 8]", "t < 1", "i * 16 + k", "S[i * 8 + j] + %s * %s", 2, 0},
+        {"[8, 8, 8]", "t == 0", "i + k * 8", "%s * %s + S[i * 8 + j]", 2, 2},
+        {"[8, 8, 16]", "t < 1", "i * 16 + k", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8]", "t < 1", "i * 16 + k", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 2", "i * 16 + k", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "w < 1", "i * 16 + k", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k // 2", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k * 2", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k + j", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k + t", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k + twice", "S[i * 8 + j] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k + w * 2", "S[i * 8 + j] + %s * %s", 2, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k", "S[i * 8 + j] - %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k", "S[i * 8 + j + 1] + %s * %s", 0, 0},
+        {"[8, 8, 8]", "t < 1", "i * 16 + k", "S[i * 8 + j] + %s + %s", 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *x = tn_strf(k.ctx, "T.Cast(\"float32\", A[%s])", cases[i].a),
+                   *y = "T.Cast(\"float32\", B[k * 8 + j])", *at = strstr(cases[i].value, "%s"),
+                   *second = strstr(at + 2, "%s");
+        const char *value =
+            tn_strf(k.ctx, "%.*s%s%.*s%s%s", (int)(at - cases[i].value), cases[i].value, x,
+                    (int)(second - at - 2), at + 2, y, second + 2);
+        const char *source = tn_strf(
+            k.ctx,
+            "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n"
+            "    def f(X: T.Buffer((512,), \"float16\"), C: T.Buffer((80,), \"float32\")):\n"
+            "        A = T.alloc_buffer((256,), \"float16\", scope=\"shared\")\n"
+            "        B = T.alloc_buffer((128,), \"float16\", scope=\"shared\")\n"
+            "        S = T.alloc_buffer((80,), scope=\"shared\")\n"
+            "        for w in T.thread_binding(1, thread=\"threadIdx.y\"):\n"
+            "            for t in T.thread_binding(8, thread=\"threadIdx.x\"):\n"
+            "                for e in range(32):\n                    A[t * 32 + e] = X[t * 32 + "
+            "e]\n"
+            "                for e in range(16):\n                    B[t * 16 + e] = X[256 + t * "
+            "16 + e]\n"
+            "                for e in range(10):\n                    S[t * 10 + e] = "
+            "T.float32(0)\n"
+            "                T.tvm_storage_sync(\"shared\")\n"
+            "                twice: T.let[T.int32] = t * 2\n"
+            "                for i in T.serial(8, annotations={\"matrix_unit\": %s}):\n"
+            "                    for j, k in T.grid(8, 16):\n"
+            "                        if %s:\n"
+            "                            S[i * 8 + j] = %s\n"
+            "                T.tvm_storage_sync(\"shared\")\n"
+            "                for e in range(10):\n                    C[t * 10 + e] = S[t * 10 + "
+            "e]\n",
+            cases[i].unit, cases[i].cond, value);
+        const tn_module *module = tn_read_module(k.ctx, "f.py", source, strlen(source));
+        made m = {0};
+        if (!module || !generate(tn_module_get(module, "f"), "f", MATRICES, &m)) {
+            krun_print_errors(&k);
+            fail_msg("case %zu has no module", i);
+        }
+        assert_int_equal(count(&m, (SpvOp)MUL_ADD_MATRIX), cases[i].products);
+        assert_int_equal(loads_of_layout(&m, 1), cases[i].columns);
+        assert_int_equal(requires_feature(&m, "cooperativeMatrix:8x8x8:8"), cases[i].products > 0);
+    }
+}
+
 /* ---- the rules' kernels ---- */
 
 /* What lowering refuses by a message about the device (numbers of 64 bits, vectors of booleans) is not looked at: other tests say
@@ -439,6 +588,8 @@ main(void)
         cmocka_unit_test(kernels_have_modules),
         cmocka_unit_test(bytes_in_words),
         cmocka_unit_test(what_has_no_form_is_refused),
+        cmocka_unit_test(products_are_of_matrices),
+        cmocka_unit_test(other_loops_are_no_products),
         cmocka_unit_test(random_programs_have_modules),
         cmocka_unit_test(programs_have_modules),
     };

@@ -21,6 +21,7 @@
 #include "tenon/core/pass.h"
 #include "tenon/core/text.h"
 #include "tenon/core/walk.h"
+#include "tenon/kit/codegen.h"
 #include "tenon/kit/lists.h"
 #include "tenon/kit/rule.h"
 
@@ -65,6 +66,17 @@ typedef struct limits {
     int64_t warp, threads, shared;
 } limits;
 
+static const tn_node *
+attributes(const char *kind, const limits *l)
+{
+    const tn_node *keys =
+        tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, kind), tn_string(k.ctx, "gpu"), NULL));
+    return tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, l->warp),
+                    "max_threads_per_block", tn_i64(k.ctx, l->threads), "max_num_threads",
+                    tn_i64(k.ctx, l->threads), "max_shared_memory_per_block",
+                    tn_i64(k.ctx, l->shared), NULL);
+}
+
 /* Of every target that has the rules: opencl, cuda, gpu_generic under its kind vulkan. */
 static const tn_target *
 draw_target(limits *l)
@@ -77,15 +89,10 @@ draw_target(limits *l)
     const char *kind = kinds[gpu_below(3)];
     *l = (limits){!strcmp(kind, "cuda") ? 32 : warps[gpu_below(4)], threads[gpu_below(5)],
                   shared[gpu_below(2)]};
-    const tn_node *keys =
-        tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, kind), tn_string(k.ctx, "gpu"), NULL));
     const tn_node *features =
         tn_array_of(k.ctx, tn_listv(k.ctx, tn_string(k.ctx, gpu_below(2) ? "subgroups" : "fp64"),
                                     tn_string(k.ctx, groups[gpu_below(4)]), NULL));
-    const tn_node *a = tn_dictv(k.ctx, "keys", keys, "thread_warp_size", tn_i64(k.ctx, l->warp),
-                                "max_threads_per_block", tn_i64(k.ctx, l->threads),
-                                "max_num_threads", tn_i64(k.ctx, l->threads),
-                                "max_shared_memory_per_block", tn_i64(k.ctx, l->shared), NULL);
+    const tn_node *a = attributes(kind, l);
     if (!strcmp(kind, "opencl"))
         a = tn_dict_set(k.ctx, a, "features", features);
     return tn_as_target(tn_target_of(k.ctx, kind, a));
@@ -455,6 +462,81 @@ loops_count_in_int32_and_int64(void **state)
     assert_true((done & 1) && done >> (TNK_N_GPU_RULES - 1));
 }
 
+/* ---- matrix units ---- */
+
+static tn_walk_step
+find_unit(void *user, const tn_node *n)
+{
+    const tn_for_loop *f = tn_as_for_loop(n);
+    *(bool *)user |= f && tn_dict_get(f->annotations, TNK_MATRIX_UNIT);
+    return *(bool *)user ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Products of float16 that are summed in float32 go to the units of targets that have some, whatever their extents are and what is
+ * computed of them, and give what the program gives. */
+static void
+products_go_to_matrix_units(void **state)
+{
+    (void)state;
+    static const char head[] = "@I.ir_module\nclass M:\n    @T.prim_func(s_tir=True)\n"
+                               "    def f(a: T.handle, b: T.handle, c: T.handle):\n"
+                               "        n = T.int64()\n";
+    static const char *const bodies[] = {
+        "        A = T.match_buffer(a, (64, 32), \"float16\")\n"
+        "        B = T.match_buffer(b, (32, 48), \"float16\")\n"
+        "        C = T.match_buffer(c, (64, 48))\n"
+        "        for i, j, r in T.grid(64, 48, 32):\n            with T.sblock(\"y\"):\n"
+        "                vi, vj, vr = T.axis.remap(\"SSR\", [i, j, r])\n"
+        "                with T.init():\n                    C[vi, vj] = T.float32(0)\n"
+        "                C[vi, vj] = C[vi, vj] + T.Cast(\"float32\", A[vi, vr]) * "
+        "T.Cast(\"float32\", B[vr, vj])\n",
+        "        A = T.match_buffer(a, (2, n, 37), \"float16\")\n"
+        "        B = T.match_buffer(b, (2, 19, 37), \"float16\")\n"
+        "        C = T.match_buffer(c, (2, n, 19), \"float16\")\n"
+        "        S = T.sblock_alloc_buffer((2, n, 19))\n"
+        "        for g, i, j, r in T.grid(2, n, 19, 37):\n            with T.sblock(\"y\"):\n"
+        "                vg, vi, vj, vr = T.axis.remap(\"SSSR\", [g, i, j, r])\n"
+        "                with T.init():\n                    S[vg, vi, vj] = T.float32(0)\n"
+        "                S[vg, vi, vj] = S[vg, vi, vj] + T.Cast(\"float32\", A[vg, vi, vr]) * "
+        "T.Cast(\"float32\", B[vg, vj, vr])\n"
+        "        for g, i, j in T.grid(2, n, 19):\n            with T.sblock(\"z\"):\n"
+        "                vg, vi, vj = T.axis.remap(\"SSS\", [g, i, j])\n"
+        "                C[vg, vi, vj] = T.Cast(\"float16\", T.max(S[vg, vi, vj], "
+        "T.float32(0)))\n"};
+    static const struct {
+        const char *unit;
+        limits l;
+    } units[] = {{"16x16x16", {32, 256, 32768}},
+                 {"8x8x8", {8, 64, 16384}},
+                 {"16x8x16", {32, 64, 16384}},
+                 {"8x8x32", {64, 1024, 49152}}};
+    for (size_t i = 0; i < 2 * sizeof units / sizeof *units; i++) {
+        const limits *l = &units[i / 2].l;
+        const tn_node *a = tn_dict_set(k.ctx, attributes("vulkan", l), "cooperative_matrix",
+                                       tn_string(k.ctx, units[i / 2].unit));
+        const tn_target *target = tn_as_target(tn_target_of(k.ctx, "vulkan", a));
+        const char *source = tn_strf(k.ctx, "%s%s", head, bodies[i % 2]);
+        const tn_module *m = tn_read_module(k.ctx, "test", source, strlen(source));
+        assert_non_null(m);
+        const tn_node *f = tn_module_get(m, "f"),
+                      *g = tnk_gpu_rules[0]->apply(k.ctx, f, target, NULL);
+        bool found = false;
+        if (g)
+            tn_walk(tn_as_prim_func(g)->body, TN_WALK_ONCE, find_unit, NULL, &found);
+        if (!found)
+            fail_msg("program %zu has no units of %s", i % 2, units[i / 2].unit);
+        gpu_program p = {.d = TNB_DTYPE(TNB_FLOAT, 16), .symbolic = i % 2 == 1};
+        for (int d = 0; d < 4; d++)
+            p.bound[d] = GPU_MOST;
+        p.dims = tn_dictv(k.ctx, "n", tn_i64(k.ctx, 1 + gpu_below(GPU_MOST)), NULL);
+        const char *why = check_rule(f, g, target, l, &p, &promises[0]);
+        if (why) {
+            show(g);
+            fail_msg("program %zu with units of %s: %s", i % 2, units[i / 2].unit, why);
+        }
+    }
+}
+
 static void
 other_targets_are_left_alone(void **state)
 {
@@ -471,6 +553,7 @@ main(void)
         cmocka_unit_test(rules_keep_the_meaning),
         cmocka_unit_test(few_vectors_are_left_by_matmul),
         cmocka_unit_test(loops_count_in_int32_and_int64),
+        cmocka_unit_test(products_go_to_matrix_units),
         cmocka_unit_test(other_targets_are_left_alone),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

@@ -122,6 +122,10 @@ typedef struct tnk_codegen {
  *   "cooperative", "programmatic"   1: it is */
 #define TNK_LAUNCH_ATTR "tenon.launch"
 
+/* Annotation of a loop that a warp may compute at once: the extents of it and of the two within are multiples of the numbers
+ * [M, N, K]. It means what it says, to the first thread of the warp. */
+#define TNK_MATRIX_UNIT "matrix_unit"
+
 /* Attribute of PrimFuncs that another target runs: its name. */
 #define TNK_FALLBACK_ATTR "tenon.fallback"
 

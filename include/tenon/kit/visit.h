@@ -83,6 +83,9 @@ typedef struct tnk_visits {
     void (*while_test)(tnk_visitor *v, const tn_stmt *s, tnk_id cond);
     void (*while_end)(tnk_visitor *v, const tn_stmt *s);
     void (*leave)(tnk_visitor *v, const tn_stmt *s); /* break or continue */
+    /* A loop with annotations, as a whole: true, it was written, with tnk_visit_value and tnk_visit_place (or the visitor failed);
+     * false: it is visited as all others are. */
+    bool (*nest)(tnk_visitor *v, const tn_for_loop *f);
 } tnk_visits;
 
 struct tnk_visitor {
@@ -96,6 +99,12 @@ struct tnk_visitor {
 /* Visits the kernel. False after recording a located error that names it. */
 TNB_EXPORT TNB_MUST_CHECK bool
 tnk_visit_kernel(tn_ctx *ctx, const tnk_kernel *k, const tnk_visits *visits, void *user);
+/* For `nest`: what a value became; 0 after an error. Variables are those that were visited. */
+TNB_EXPORT tnk_id
+tnk_visit_value(tnk_visitor *v, const tn_expr *x);
+/* The same: the memory of a buffer; NULL after an error. */
+TNB_EXPORT const tnk_place *
+tnk_visit_place(tnk_visitor *v, const tn_node *buffer);
 /* Records an error that names the kernel; nothing further is visited. Returns 0. */
 TNB_EXPORT tnk_id
 tnk_visit_fail(tnk_visitor *v, tn_loc loc, const char *fmt, ...) TNB_PRINTF(3, 4);
