@@ -2,7 +2,7 @@
 """Matrix products of float16 and bfloat16 on matrix units: -t cuda computes on the simulated device, which looks for races, what the cpu
 does, for operands of both orders, extents that no tile divides, and what is computed of the result."""
 import os
-import subprocess
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
@@ -59,4 +59,31 @@ for dtype, arch, order, error in (("float16", "80", {}, 2e-3), ("float16", "75",
     for a, b in zip(*(numbers(path(d)) for d in ("cpu", "cuda"))) if same else ():
         same = same and len(a) == len(b) > 0 and all(abs(x - y) <= error * (1 + abs(x)) for x, y in zip(a, b))
     check(same, f"{dtype}, sm_{arch}, {order}: as on the cpu", gpu)
+
+# What a step of a large product takes of a thread: what CUTLASS's kernel of this tile (128 by 128 by 32, three stages) takes
+LARGE = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4096, 4096), "float16"), w: R.Tensor((4096, 4096), "float16")):
+        with R.dataflow():
+            y = R.matmul(x, w)
+            R.output(y)
+        return y
+"""
+STEP = {"mma.sync": 64, "ldmatrix.sync": 16, "cp.async.cg": 8, "cp.async.commit_group": 1, "cp.async.wait_group": 1, "bar.sync": 1,
+        "ld.shared": 0, "st.shared": 0, "ld.global": 0, "st.global": 0}
+file = write("large.py", LARGE)
+for arch in ("75", "80", "90a", "100a") if os.environ.get("TENON_LONG") else ("80",):
+    r = tenon("show", "kernel", file, "matmul", "-t", "cuda", "--set", "target.cuda.arch=sm_" + arch, "--cost")
+    check(re.search(r"spilled +0 bytes", r.stdout), f"sm_{arch}: a large product needs no memory for registers", r)
+r = tenon("compile", file, "-t", "cuda", "-o", path("large.tno"))
+with open(path("large.tno"), "rb") as f:
+    ptx = f.read().decode("latin-1")
+step = ""
+for m in re.finditer(r"\n(\$L__BB\d+_\d+):", ptx):
+    end = re.compile(r"bra[.a-z]*\s+" + re.escape(m[1]) + ";").search(ptx, m.end())
+    body = ptx[m.end():end.start()] if end else ""
+    step = body if body.count("mma.sync") > step.count("mma.sync") else step
+check({i: step.count(i) for i in STEP} == STEP, "a step of it: " + ", ".join(f"{step.count(i)} {i}" for i in STEP))
 clitest.done()
