@@ -19,4 +19,12 @@ EXTRA_DIST += \
 	examples/digits/digit7.npy \
 	examples/digits/digits.onnx \
 	examples/digits/run.sh \
-	examples/digits/train.py
+	examples/digits/train.py \
+	examples/stories/README.md \
+	examples/stories/config.json \
+	examples/stories/model.safetensors \
+	examples/stories/reference.npz \
+	examples/stories/run.sh \
+	examples/stories/tokenizer.json \
+	examples/stories/train.py \
+	examples/stories/written.txt

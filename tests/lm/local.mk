@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Text of language models: tokenizers, templates, sampling.
-LM_TEST_FILES = tests/lm/compare_tokenizers.py tests/lm/chat.py tests/lm/compare_templates.py tests/lm/generate.py tests/lm/mlc.py tests/lm/written.py
+LM_TEST_FILES = tests/lm/compare_tokenizers.py tests/lm/chat.py tests/lm/compare_templates.py tests/lm/generate.py tests/lm/stories.py tests/lm/mlc.py tests/lm/written.py
 EXTRA_DIST += $(LM_TEST_FILES) tests/lm/lmtest.py tests/lm/words.txt
 if BUILD_LM
 TESTS += $(LM_TEST_FILES)
