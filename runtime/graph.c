@@ -8,6 +8,9 @@
  * same launches are captured, and from the next time on replayed as one. Its memory is that of the storages, so the addresses
  * stay; where an argument lies elsewhere, it runs and is captured again, and the graph is updated. Capture permits neither a
  * wait for the device nor an allocation of its memory: both are refused. A device without graphs runs `work` each time.
+ *
+ * A module that has such regions has what the runtime itself launches between them captured, too (tnr_graph_repeat): attention on the paged
+ * cache.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +32,7 @@ struct graph_storages {
 /* One captured graph. The key: function, slot, dims; what it depends on beside: the arguments. */
 struct graph {
     struct graph *next;
-    uint32_t function;
+    uint32_t function; /* NO_FUNCTION: of the runtime */
     int64_t slot;
     tnr_value shape; /* or null */
     tnr_value args;  /* the tuple that it was captured with: its memory stays */
@@ -38,17 +41,26 @@ struct graph {
     struct graph_storages storages; /* that its launches use, whoever gave them */
 };
 
+enum { NO_FUNCTION = UINT32_MAX };
+
+/* What is captured: a closure with a tuple of arguments, the first two of run_or_capture, or a function of the runtime. */
+struct work {
+    const tnr_value *args;
+    tnb_status (*call)(void *user, tnb_err *err);
+    void *user;
+};
+
 struct graphs {
     struct cached_alloc *allocs;
     struct graph *first;
 };
 
 static struct graphs *
-graphs_of(tnr_vm *vm, tnb_err *err)
+graphs_of(struct graphs **list, tnb_err *err)
 {
-    if (!vm->graphs && !(vm->graphs = calloc(1, sizeof *vm->graphs)))
+    if (!*list && !(*list = calloc(1, sizeof **list)))
         (void)tnb_fail(err, TNB_NO_MEMORY, "no memory for captured graphs");
-    return vm->graphs;
+    return *list;
 }
 
 static void
@@ -91,10 +103,10 @@ order(const struct graph *g, struct tnr_queue *q, tnb_err *err)
 }
 
 static void
-free_graph(tnr_vm *vm, struct graph *g)
+free_graph(tnr_device *dev, struct graph *g)
 {
     if (g->graph)
-        vm->device->driver->graph_free(vm->device->handle, g->graph);
+        dev->driver->graph_free(dev->handle, g->graph);
     tnr_release(&g->shape);
     tnr_release(&g->args);
     tnr_release(&g->result);
@@ -103,24 +115,25 @@ free_graph(tnr_vm *vm, struct graph *g)
 }
 
 void
-tnr_graphs_free(tnr_vm *vm)
+tnr_graphs_free(tnr_device *dev, struct graphs **list)
 {
-    if (!vm->graphs)
+    struct graphs *all = *list;
+    if (!all)
         return;
     tnb_err err;
-    if (vm->graphs->first && tnr_device_sync(vm->device, &err) != TNB_OK) /* one may be under way */
+    if (all->first && tnr_device_sync(dev, &err) != TNB_OK) /* one may be under way */
         tnb_log(TNB_LOG_WARN, "%s", err.message);
-    for (struct graph *g = vm->graphs->first, *next; g; g = next) {
+    for (struct graph *g = all->first, *next; g; g = next) {
         next = g->next;
-        free_graph(vm, g);
+        free_graph(dev, g);
     }
-    for (struct cached_alloc *c = vm->graphs->allocs, *next; c; c = next) {
+    for (struct cached_alloc *c = all->allocs, *next; c; c = next) {
         next = c->next;
         tnr_release(&c->value);
         free(c);
     }
-    free(vm->graphs);
-    vm->graphs = NULL;
+    free(all);
+    *list = NULL;
 }
 
 /* (function, slot) */
@@ -128,7 +141,7 @@ tnb_status
 tnr_graph_cached_alloc(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
 {
     static const char fn[] = "vm.builtin.cuda_graph.get_cached_alloc";
-    struct graphs *all = graphs_of(vm, err);
+    struct graphs *all = graphs_of(&vm->graphs, err);
     int64_t slot;
     (void)n;
     if (!all)
@@ -195,14 +208,17 @@ same(tnr_value a, tnr_value b, int depth)
 /* ---- capture ---- */
 
 static tnb_status
-run(tnr_vm *vm, const tnr_value *args, tnr_value *ret, tnb_err *err)
+run(tnr_vm *vm, const struct work *w, tnr_value *ret, tnb_err *err)
 {
-    const tnr_tuple *t = args[1].u.tuple;
-    return tnr_vm_call_closure(vm, args[0].u.closure, t->items, t->n, ret, err);
+    *ret = tnr_null();
+    if (w->call)
+        return w->call(w->user, err);
+    const tnr_tuple *t = w->args[1].u.tuple;
+    return tnr_vm_call_closure(vm, w->args[0].u.closure, t->items, t->n, ret, err);
 }
 
 static tnb_status
-capture(tnr_vm *vm, const tnr_value *args, void **graph, struct graph_storages *storages,
+capture(tnr_vm *vm, const struct work *w, void **graph, struct graph_storages *storages,
         tnr_value *result, tnb_err *err)
 {
     tnr_device *dev = vm->device;
@@ -212,7 +228,7 @@ capture(tnr_vm *vm, const tnr_value *args, void **graph, struct graph_storages *
     TNB_TRY(TNR_ASK(dev, err, graph_begin, stream));
     q->capturing = vm->capturing = true;
     vm->captured = storages;
-    tnb_status st = run(vm, args, result, err);
+    tnb_status st = run(vm, w, result, err);
     q->capturing = vm->capturing = false;
     tnb_err *of_end = st == TNB_OK ? err : &why;
     tnb_status end = TNR_ASK(dev, of_end, graph_end, stream, graph);
@@ -225,19 +241,23 @@ capture(tnr_vm *vm, const tnr_value *args, void **graph, struct graph_storages *
 
 /* The first time, and with other arguments: runs, and captures for the next time. */
 static tnb_status
-run_and_capture(tnr_vm *vm, struct graph *g, const tnr_value *args, tnr_value *ret, tnb_err *err)
+run_and_capture(tnr_vm *vm, struct graph *g, const struct work *w, tnr_value args, tnr_value *ret,
+                tnb_err *err)
 {
     const tnr_driver *d = vm->device->driver;
     tnr_value done = tnr_null(), result = tnr_null();
     void *graph = NULL;
     struct graph_storages storages = {0};
-    TNB_TRY(run(vm, args, &done, err));
-    tnb_status st = capture(vm, args, &graph, &storages, &result, err);
+    TNB_TRY(run(vm, w, &done, err));
+    tnb_status st = capture(vm, w, &graph, &storages, &result, err);
     tnr_release(&done); /* in the same memory as `result` */
     if (st != TNB_OK) {
         forget_storages(&storages);
-        tnb_err_prefix(err, "capturing a graph of '%s'",
-                       vm->p.text + vm->p.functions[g->function].name);
+        if (g->function == NO_FUNCTION)
+            tnb_err_prefix(err, "capturing a graph");
+        else
+            tnb_err_prefix(err, "capturing a graph of '%s'",
+                           vm->p.text + vm->p.functions[g->function].name);
         return st;
     }
     if (g->graph && d->graph_update(vm->device->handle, g->graph, graph, NULL) == TNB_OK) {
@@ -251,7 +271,7 @@ run_and_capture(tnr_vm *vm, struct graph *g, const tnr_value *args, tnr_value *r
     tnr_release(&g->result);
     forget_storages(&g->storages);
     g->storages = storages;
-    g->args = args[1];
+    g->args = args;
     g->result = result;
     tnr_retain(g->args);
     *ret = result;
@@ -278,35 +298,74 @@ find(struct graphs *all, uint32_t function, int64_t slot, tnr_value shape, tnb_e
     return g;
 }
 
+static bool
+may_capture(const tnr_vm *vm)
+{
+    return vm->has_queues && vm->queues[0] && vm->device->driver->graph_begin && !vm->capturing &&
+           !vm->profiling;
+}
+
+static tnb_status
+replay(tnr_vm *vm, const struct graph *g, tnr_value *ret, tnb_err *err)
+{
+    struct tnr_queue *q = vm->queues[0];
+    TNB_TRY(order(g, q, err));
+    TNB_TRY(TNR_ASK(vm->device, err, graph_launch, tnr_stream(q), g->graph));
+    TNB_TRY(order(g, q, err));
+    vm->refusals[0].pending = vm->refusals[0].mem != NULL; /* its kernels may have noted one */
+    *ret = g->result;
+    tnr_retain(*ret);
+    return TNB_OK;
+}
+
+tnb_status
+tnr_graph_repeat(tnr_vm *vm, struct graphs **list, const struct tnr_repeated *r, tnb_err *err)
+{
+    tnr_value args, shape, ret;
+    const struct work w = {.call = r->call, .user = r->user};
+    if (!vm->graphs || !may_capture(vm))
+        return r->call(r->user, err);
+    struct graphs *all = graphs_of(list, err);
+    if (!all)
+        return TNB_NO_MEMORY;
+    TNB_TRY(tnr_shape_new(r->dims, r->n_dims, &shape, err));
+    tnb_status st = tnr_tuple_new(r->args, r->n_args, &args, err);
+    struct graph *g = st == TNB_OK ? find(all, NO_FUNCTION, r->slot, shape, err) : NULL;
+    tnr_release(&shape);
+    if (st != TNB_OK)
+        return st;
+    if (!g)
+        st = TNB_NO_MEMORY;
+    else if (!g->graph || !same(g->args, args, 0))
+        st = run_and_capture(vm, g, &w, args, &ret, err);
+    else
+        st = replay(vm, g, &ret, err);
+    tnr_release(&args);
+    return st;
+}
+
 /* (function, tuple of arguments, slot[, shape]) */
 tnb_status
 tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err)
 {
     static const char fn[] = "vm.builtin.cuda_graph.run_or_capture";
-    tnr_device *dev = vm->device;
     int64_t slot;
     TNB_TRY(tnr_expect(fn, args, 0, TNR_CLOSURE, err));
     TNB_TRY(tnr_expect(fn, args, 1, TNR_TUPLE, err));
     TNB_TRY(tnr_expect_int(fn, args, 2, &slot, err));
     if (n > 3)
         TNB_TRY(tnr_expect(fn, args, 3, TNR_SHAPE, err));
-    struct graphs *all = graphs_of(vm, err);
+    struct graphs *all = graphs_of(&vm->graphs, err);
     if (!all)
         return TNB_NO_MEMORY;
-    struct tnr_queue *q = vm->has_queues ? vm->queues[0] : NULL;
-    if (!q || !dev->driver->graph_begin || vm->capturing || vm->profiling)
-        return run(vm, args, ret, err);
+    const struct work w = {.args = args};
+    if (!may_capture(vm))
+        return run(vm, &w, ret, err);
     struct graph *g =
         find(all, args[0].u.closure->function, slot, n > 3 ? args[3] : tnr_null(), err);
     if (!g)
         return TNB_NO_MEMORY;
     if (!g->graph || !same(g->args, args[1], 0))
-        return run_and_capture(vm, g, args, ret, err);
-    TNB_TRY(order(g, q, err));
-    TNB_TRY(TNR_ASK(dev, err, graph_launch, tnr_stream(q), g->graph));
-    TNB_TRY(order(g, q, err));
-    vm->refusals[0].pending = vm->refusals[0].mem != NULL; /* its kernels may have noted one */
-    *ret = g->result;
-    tnr_retain(*ret);
-    return TNB_OK;
+        return run_and_capture(vm, g, &w, args[1], ret, err);
+    return replay(vm, g, ret, err);
 }

@@ -382,7 +382,18 @@ tnr_graph_run(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err 
 TNB_MUST_CHECK tnb_status
 tnr_graph_note(tnr_vm *vm, tnr_storage *s, tnb_err *err);
 void
-tnr_graphs_free(tnr_vm *vm);
+tnr_graphs_free(tnr_device *dev, struct graphs **list);
+/* Launches of the runtime's own that come again: captured and replayed, in a module that has captured regions; else `call` does them.
+ * A graph for each slot and dims; where other arguments come (memory, extents, numbers) it is captured again. */
+struct tnr_repeated {
+    tnb_status (*call)(void *user, tnb_err *err);
+    void *user;
+    int64_t slot, dims[2];
+    uint32_t n_dims, n_args;
+    const tnr_value *args; /* all that the launches depend on, borrowed */
+};
+TNB_MUST_CHECK tnb_status
+tnr_graph_repeat(tnr_vm *vm, struct graphs **list, const struct tnr_repeated *r, tnb_err *err);
 
 extern const tnr_packed tnr_builtins[];
 extern const uint32_t tnr_n_builtins;

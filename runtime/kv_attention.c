@@ -101,6 +101,56 @@ attend(struct tnr_kv *kv, int64_t layer, bool window, double sm_scale, tnr_value
     return kv_call(kv, one ? decode : window ? KV_PREFILL_WINDOW : KV_PREFILL, args, n, err);
 }
 
+/* The launches of a layer. */
+struct layer_work {
+    struct tnr_kv *kv;
+    int64_t layer;
+    double sm_scale;
+    tnr_value rows, out;
+};
+
+static tnb_status
+run_layer(void *user, tnb_err *err)
+{
+    const struct layer_work *w = user;
+    struct tnr_kv *kv = w->kv;
+    tnr_value args[4] = {kv->pages[w->layer], kv->k, kv->v, kv->parts[KV_PLACES]};
+    TNB_TRY(rotate(kv, w->layer, w->rows, err));
+    TNB_TRY(kv_call(kv, KV_APPEND, args, 4, err));
+    return attend(kv, w->layer, kv->windows || kv->kinds[w->layer] == KV_MHA_SLIDING, w->sm_scale,
+                  w->out, err);
+}
+
+/* Steps of one row a sequence differ in what the parts hold, and now and then in their extents. */
+static tnb_status
+repeat_layer(struct layer_work *w, tnb_err *err)
+{
+    struct tnr_kv *kv = w->kv;
+    tnr_value args[KV_N_PARTS + 9];
+    uint32_t n = 0;
+    for (int p = 0; p < KV_N_PARTS; p++)
+        args[n++] = kv->parts[p];
+    const tnr_value others[] = {w->rows,
+                                w->out,
+                                kv->pages[w->layer],
+                                kv->q,
+                                kv->k,
+                                kv->v,
+                                kv->sums,
+                                tnr_float(w->sm_scale),
+                                tnr_int(kv->windows << 1 | kv->rope_long)};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        args[n++] = others[i];
+    const struct tnr_repeated r = {.call = run_layer,
+                                   .user = w,
+                                   .slot = w->layer,
+                                   .dims = {kv->rows, kv->parts[KV_PAGES].u.tensor->dl.shape[0]},
+                                   .n_dims = 2,
+                                   .args = args,
+                                   .n_args = n};
+    return tnr_graph_repeat(kv->vm, &kv->graphs, &r, err);
+}
+
 tnb_status
 kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, tnr_value out,
              const char *function, tnb_err *err)
@@ -120,15 +170,10 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
     TNB_TRY(as_rows(kv, qkv, "qkv", kv->q_heads + 2 * kv->kv_heads, kv->head_dim, &rows, function,
                     err));
     tnb_status st = as_rows(kv, out, "the output", kv->q_heads, kv->v_dim, &to, function, err);
+    struct layer_work w = {.kv = kv, .layer = layer, .sm_scale = sm_scale, .rows = rows, .out = to};
     if (st == TNB_OK)
-        st = rotate(kv, layer, rows, err);
-    if (st == TNB_OK) {
-        tnr_value args[4] = {kv->pages[layer], kv->k, kv->v, kv->parts[KV_PLACES]};
-        st = kv_call(kv, KV_APPEND, args, 4, err);
-    }
-    if (st == TNB_OK)
-        st =
-            attend(kv, layer, kv->windows || kv->kinds[layer] == KV_MHA_SLIDING, sm_scale, to, err);
+        st = kv->one_row_each && kv->device == tnr_vm_device(kv->vm) ? repeat_layer(&w, err)
+                                                                     : run_layer(&w, err);
     tnr_release(&rows);
     tnr_release(&to);
     if (st != TNB_OK)

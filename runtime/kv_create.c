@@ -25,6 +25,7 @@ static void
 destroy(tnr_object *o)
 {
     struct tnr_kv *kv = (struct tnr_kv *)o;
+    tnr_graphs_free(kv->device, &kv->graphs);
     for (uint32_t i = 0; kv->sequences && i < kv->n_sequences; i++)
         free(kv->sequences[i].pages);
     for (int i = 0; i < KV_N_KERNELS; i++)

@@ -90,6 +90,8 @@ struct tnr_kv {
     uint64_t cap_device;
     tnr_value parts[KV_N_PARTS];
     tnr_value q, k, v, sums; /* views of scratch for `rows` */
+    struct graphs
+        *graphs; /* attention of layers in steps of one row a sequence, captured; NULL: none */
 };
 
 /* The cache in a value; NULL with `err` set. */

@@ -71,14 +71,17 @@ aligned(uint64_t n)
     return (n + ALIGNED - 1) / ALIGNED * ALIGNED;
 }
 
-/* Where each part begins, and how many integers there are in all; the last entry is the sum. */
+/* Where each part begins, and how many integers there are in all; the last entry is the sum. The tables have room up to a power of two,
+ * so that what kernels are given stays the same for many steps. */
 static void
 lay_out(const struct tnr_kv *kv, uint64_t at[KV_N_PARTS + 1], uint64_t count[KV_N_PARTS])
 {
-    uint64_t entries = 0, n = kv->n_step, rows = (uint64_t)kv->rows;
+    uint64_t entries = 0, room = ALIGNED, n = kv->n_step, rows = (uint64_t)kv->rows;
     for (uint32_t i = 0; i < kv->n_step; i++)
         entries += (uint64_t)kv->sequences[kv->of_step[i]].n_pages;
-    const uint64_t all[KV_N_PARTS] = {n + 1, n + 1, entries, n, 3 * n, 3 * n, n, rows, rows};
+    while (room < entries)
+        room *= 2;
+    const uint64_t all[KV_N_PARTS] = {n + 1, n + 1, room, n, 3 * n, 3 * n, n, rows, rows};
     at[0] = 0;
     for (int p = 0; p < KV_N_PARTS; p++) {
         count[p] = all[p];
@@ -133,6 +136,7 @@ fill(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1])
     int32_t *part[KV_N_PARTS];
     uint32_t n = kv->n_step;
     int64_t P = kv->page_tokens, row = 0, entry = 0;
+    memset(kv->host, 0, at[KV_N_PARTS] * sizeof *kv->host);
     for (int p = 0; p < KV_N_PARTS; p++)
         part[p] = kv->host + at[p];
     part[KV_QO_INDPTR][0] = part[KV_PAGE_INDPTR][0] = 0;

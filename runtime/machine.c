@@ -241,7 +241,7 @@ tnr_vm_free(tnr_vm *vm)
 {
     if (!vm)
         return;
-    tnr_graphs_free(vm);
+    tnr_graphs_free(vm->device, &vm->graphs);
     for (uint32_t i = 0; vm->constants && i < vm->p.head.n_constants; i++)
         tnr_release(&vm->constants[i]);
     for (uint32_t i = 0; vm->externals && i < vm->p.head.n_packed; i++)

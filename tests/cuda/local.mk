@@ -5,6 +5,7 @@ if BUILD_ONNX
 TESTS += tests/cuda/onnx.sh
 endif
 if HAVE_CMOCKA
+TESTS += tests/cuda/bundle.py tests/cuda/graphs.py
 # The device half's reader of payloads.
 check_PROGRAMS += tests/cuda/t_reader
 TESTS += tests/cuda/t_reader
@@ -12,4 +13,4 @@ tests_cuda_t_reader_SOURCES = tests/cuda/t_reader.c backends/cuda/device.h backe
 tests_cuda_t_reader_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cuda_t_reader_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/cuda/bundle.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/matrix.py tests/cuda/onnx.sh
+EXTRA_DIST += tests/cuda/bundle.py tests/cuda/graphs.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/matrix.py tests/cuda/onnx.sh

@@ -278,7 +278,7 @@ const form_row form_rows[] = {
      0},
     {75, "ldmatrix.sync.aligned.m8n8.x2{,.trans}.shared.b16", "ww", "dd",
      FILL_ROWS "! {$0, $1}, [sr];", 0},
-    {75, "ldmatrix.sync.aligned.m8n8.x4{,.trans}.shared.b16", "wwww", "dd",
+    {75, "ldmatrix.sync.aligned.{m8n8.x4,x4.m8n8,m8n8.x4.trans}.shared.b16", "wwww", "dd",
      FILL_ROWS "! {$0, $1, $2, $3}, [sr];", 0},
     {90, "stmatrix.sync.aligned.m8n8.x4{,.trans}.shared.b16", "dd", "ddwwww",
      FILL_ROWS "! [sr], {#2, #3, #4, #5};" SEEN_ROWS, 0},

@@ -35,7 +35,7 @@ TESTS += tests/cuda/sim/t_driver
 tests_cuda_sim_t_driver_SOURCES = tests/cuda/sim/t_driver.c backends/cuda/api.h
 tests_cuda_sim_t_driver_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cuda_sim_t_driver_LDADD = $(CMOCKA_LIBS)
-# Device code of CUB, which nvcc compiles; skipped without nvcc.
-LONG_TESTS += tests/cuda/sim/cub.py
+# Device code of CUB and CUTLASS, which nvcc compiles; skipped without nvcc.
+LONG_TESTS += tests/cuda/sim/cub.py tests/cuda/sim/cutlass.py
 endif
-EXTRA_DIST += tests/cuda/sim/README.md tests/cuda/sim/cub.py
+EXTRA_DIST += tests/cuda/sim/README.md tests/cuda/sim/cub.py tests/cuda/sim/cutlass.py

@@ -161,6 +161,31 @@ multiply(const uint32_t *t, matrices *x)
         }
 }
 
+/* Results with an uninitialized operand are marked: a row's, a column's, or the sum's own. A register belongs to the upper or the lower
+ * eight rows. */
+static void
+taint_products(sim_warp *w, const sim_insn *i, uint32_t rows, uint32_t n_a, uint32_t n_b)
+{
+    uint32_t lanes[2] = {0}, n_d = i->n_out, n_c = i->n_ref - n_d - n_a - n_b;
+    for (uint32_t k = n_d; w->is_tainted && k < i->n_ref; k++) {
+        uint32_t marked = sim_taint_mask(w, i->ref[k]), at = k - n_d;
+        for (uint32_t left = marked; left; left &= left - 1) {
+            uint32_t l = (uint32_t)__builtin_ctz(left);
+            if (at < n_a) {
+                lanes[at % rows] |= UINT32_C(15) << l / 4 * 4;
+            } else if (at < n_a + n_b) {
+                lanes[0] |= UINT32_C(0x11111111) << l / 8;
+                lanes[1] |= UINT32_C(0x11111111) << l / 8;
+            } else {
+                lanes[(at - n_a - n_b) * rows / n_c] |= UINT32_C(1) << l;
+            }
+        }
+    }
+    sim_taint_clear(w, i, SIM_ALL);
+    for (uint32_t k = 0; (lanes[0] | lanes[1]) && k < n_d; k++)
+        sim_taint_set(w, i->ref[k], SIM_ALL, lanes[k * rows / n_d], i);
+}
+
 static void
 op_mma(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
@@ -171,7 +196,8 @@ op_mma(sim_warp *w, const sim_insn *i, uint32_t mask)
     if (mask != SIM_ALL)
         sim_fault(w, i, (uint32_t)__builtin_ctz(mask), SIM_ILLEGAL,
                   "lanes 0x%08x of the warp have exited", ~mask);
-    sim_taint_clear(w, i, mask);
+    uint32_t n_b = t[K] / (4 * per_register((element)t[A_TYPE]));
+    taint_products(w, i, t[M] / 8, t[M] / 8 * n_b, n_b);
     read_fragments(w, i, &x);
     multiply(t, &x);
     for (uint32_t l = 0; l < SIM_LANES; l++)
@@ -268,10 +294,17 @@ op_ldmatrix(sim_warp *w, const sim_insn *i, uint32_t mask)
     if (mask != SIM_ALL)
         sim_fault(w, i, (uint32_t)__builtin_ctz(mask), SIM_ILLEGAL,
                   "lanes 0x%08x of the warp have exited", ~mask);
+    w->unknown = 0;
     for (uint32_t l = 0; l < 8u * i->n_vector; l++)
         memcpy(rows[l / 8][l % 8],
                sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), 16, true, false), 16);
     sim_taint_clear(w, i, mask);
+    for (uint32_t l = 0; w->unknown && l < 8u * i->n_vector; l++)
+        if (w->unknown >> l & 1) {
+            uint32_t r = l % 8, k = l / 8,
+                     lanes = i->bytes ? UINT32_C(0x11111111) << r / 2 : UINT32_C(15) << 4 * r;
+            sim_taint_set(w, i->ref[k], lanes, lanes, i);
+        }
     for (uint32_t k = 0; k < i->n_vector; k++)
         for (uint32_t l = 0; l < SIM_LANES; l++)
             for (uint32_t j = 0; j < 2; j++)
@@ -288,6 +321,8 @@ op_stmatrix(sim_warp *w, const sim_insn *i, uint32_t mask)
     if (mask != SIM_ALL)
         sim_fault(w, i, (uint32_t)__builtin_ctz(mask), SIM_ILLEGAL,
                   "lanes 0x%08x of the warp have exited", ~mask);
+    for (uint32_t k = 0; k < i->n_vector; k++)
+        sim_taint_refuse(w, i, k, mask, "what is stored");
     for (uint32_t k = 0; k < i->n_vector; k++)
         for (uint32_t l = 0; l < SIM_LANES; l++)
             for (uint32_t j = 0; j < 2; j++) {
@@ -306,9 +341,11 @@ static void
 op_movmatrix(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     uint16_t rows[8][8];
-    sim_taint_clear(w, i, mask);
     if (!(w->phase & 2))
         return;
+    uint32_t marked = sim_taint_mask(w, i->ref[1]);
+    sim_taint_clear(w, i, mask);
+    sim_taint_set(w, i->ref[0], mask, marked ? SIM_ALL : 0, i);
     for (uint32_t l = 0; l < SIM_LANES; l++)
         memcpy(&rows[l / 4][l % 4 * 2], (const uint32_t *)sim_at(w, i->ref[1]) + l, 4);
     for (uint32_t l = 0; l < SIM_LANES; l++)
@@ -332,11 +369,13 @@ sim_decode_matrix_copy(sim_decoder *d)
         sim_append(d, i);
         return true;
     }
-    if (p->n_parts < 6 || p->n_operands != 2 || strcmp(p->part[3], "m8n8") != 0 ||
-        strcmp(p->part[p->n_parts - 1], "b16") != 0)
+    bool rows = false; /* of 8 elements: before the number of matrices or behind it */
+    if (p->n_parts < 6 || p->n_operands != 2 || strcmp(p->part[p->n_parts - 1], "b16") != 0)
         return false;
-    for (uint32_t k = 4; k + 1 < p->n_parts; k++) {
-        if (p->part[k][0] == 'x')
+    for (uint32_t k = 3; k + 1 < p->n_parts; k++) {
+        if (strcmp(p->part[k], "m8n8") == 0)
+            rows = true;
+        else if (p->part[k][0] == 'x')
             i->n_vector = (uint8_t)(p->part[k][1] - '0');
         else if (strcmp(p->part[k], "trans") == 0)
             i->bytes = 1;
@@ -349,7 +388,7 @@ sim_decode_matrix_copy(sim_decoder *d)
     i->n_out = load ? i->n_vector : 0;
     i->space = (uint8_t)(is_shared ? PTX_SHARED : SIM_GENERIC);
     const ptx_operand *v = &p->operands[load ? 0 : 1];
-    if (i->n_vector == 0 || i->n_vector > 4 ||
+    if (!rows || i->n_vector == 0 || i->n_vector > 4 ||
         i->n_vector != (v->kind == PTX_VECTOR ? v->n_items : 1))
         return false;
     for (uint32_t k = 0; k < i->n_vector; k++)

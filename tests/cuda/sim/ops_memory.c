@@ -31,7 +31,7 @@ static void
 unknown(sim_warp *w, const sim_insn *i, uint32_t lane, uint32_t bytes, uint8_t *known, size_t at,
         uint64_t address, const char *what)
 {
-    if (i->run == sim_op_load) {
+    if (i->run == sim_op_load || i->flow == SIM_MEET) { /* ldmatrix */
         w->unknown |= UINT32_C(1) << lane;
     } else if (i->run == sim_op_atomic && (i->from == AND || i->from == OR)) {
         w->unknown |= UINT32_C(1) << lane;
@@ -341,12 +341,27 @@ sim_op_load_param(sim_warp *w, const sim_insn *i, uint32_t mask)
                      from + k * i->bytes, i->bytes, is_signed));
 }
 
+/* Memory of a block or a thread keeps marked values, whose bytes become uninitialized; others see what is stored elsewhere. */
+static void
+store_marked(sim_warp *w, const sim_insn *i, uint32_t lane, uint32_t k)
+{
+    sim_block *b = w->block;
+    uint64_t at = sim_address(w, i, lane), base = at >> 48 << 48;
+    bool shared = i->space == PTX_SHARED || (i->space == SIM_GENERIC && base == SIM_SHARED_BASE);
+    bool local = i->space == PTX_LOCAL || (i->space == SIM_GENERIC && base == SIM_LOCAL_BASE);
+    if (!shared && !local)
+        sim_taint_refuse(w, i, k, UINT32_C(1) << lane, "what is stored");
+    at = (i->space == SIM_GENERIC ? at - base : at) + (uint64_t)k * i->bytes;
+    if (local)
+        at += (size_t)(w->index * SIM_LANES + lane) * ((w->kernel->local_bytes + 15) / 16 * 16);
+    for (uint64_t byte = at; byte < at + i->bytes; byte++)
+        (shared ? b->shared_known : b->local_known)[byte / 8] &= (uint8_t) ~(1 << byte % 8);
+}
+
 void
 sim_op_store(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
     uint32_t bytes = (uint32_t)i->bytes * i->n_vector;
-    for (uint32_t k = 0; w->is_tainted && k < i->n_vector; k++)
-        sim_taint_refuse(w, i, k, mask, "what is stored");
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = (uint32_t)__builtin_ctz(left);
         uint8_t value[64];
@@ -357,6 +372,9 @@ sim_op_store(sim_warp *w, const sim_insn *i, uint32_t mask)
         memcpy(sim_access(w, i, l, (ptx_space)i->space, sim_address(w, i, l), bytes, false, true),
                value, bytes);
         w->storing = NULL;
+        for (uint32_t k = 0; w->is_tainted && k < i->n_vector; k++)
+            if (sim_taint_mask(w, i->ref[k]) >> l & 1)
+                store_marked(w, i, l, k);
     }
 }
 

@@ -45,7 +45,7 @@ static device
 device_with(const char *text, uint64_t seed, bool late)
 {
     device d = {
-        .m = sim_new(&(sim_options){.seed = seed, .late = late, .races = true, .idle = 1 << 22})};
+        .m = sim_new(&(sim_options){.seed = seed, .late = late, .races = true, .idle = 1 << 20})};
     tnb_err err = {0};
     if (sim_load(d.m, ptx_of(text), &d.module, &err) != TNB_OK)
         fail_msg("%s\n%s", err.message, ptx_of(text));

@@ -11,10 +11,11 @@ enum { N_SEEDS = 3 };
 
 /* fp16 products from shared memory, by ldmatrix: A by rows, B by rows (transposed when it is loaded) */
 static const char half_product[] =
-    "extern \"C\" __global__ void half_product(const uint4 *a, const uint4 *b, float *c) {\n"
+    "extern \"C\" __global__ void half_product(const uint4 *a, const uint4 *b, float *c, "
+    "long long missing, long long hidden) {\n"
     "  __shared__ __align__(16) unsigned short s[16 * 16], t[16 * 8];\n"
     "  int l = threadIdx.x;\n"
-    "  if (l < 32) ((uint4 *)s)[l] = a[l];\n"
+    "  if (l != missing) ((uint4 *)s)[l] = a[l];\n"
     "  if (l < 16) ((uint4 *)t)[l] = b[l];\n"
     "  __syncwarp();\n"
     "  unsigned x[4], y[2]; float d[4] = {0.5f, 0.5f, 0.5f, 0.5f};\n"
@@ -28,7 +29,8 @@ static const char half_product[] =
     "{%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};\"\n"
     "    : \"+f\"(d[0]), \"+f\"(d[1]), \"+f\"(d[2]), \"+f\"(d[3]) : \"r\"(x[0]), \"r\"(x[1]), "
     "\"r\"(x[2]), \"r\"(x[3]), \"r\"(y[0]), \"r\"(y[1]));\n"
-    "  for (int i = 0; i < 4; i++) c[(l / 4 + 8 * (i / 2)) * 8 + l % 4 * 2 + i % 2] = d[i];\n"
+    "  for (int i = 0; i < 4; i++) if (l / 4 + 8 * (i / 2) != hidden) c[(l / 4 + 8 * (i / 2)) * 8 "
+    "+ l % 4 * 2 + i % 2] = d[i];\n"
     "}\n";
 
 /* float16 of a small integer */
@@ -58,7 +60,7 @@ halves_are_multiplied(void **state)
     for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
         device d = device_with(half_product, seed, false);
         uint64_t p[] = {upload(&d, a, sizeof a), upload(&d, b, sizeof b),
-                        upload(&d, NULL, sizeof c)};
+                        upload(&d, NULL, sizeof c), UINT64_MAX, UINT64_MAX};
         run(&d, "half_product", SIZE(1, 32), p);
         download(&d, p[2], c, sizeof c);
         for (int i = 0; i < 128; i++) {
@@ -68,6 +70,14 @@ halves_are_multiplied(void **state)
             if (c[i] != (float)sum + 0.5f)
                 fail_msg("%d: %g, not %g", i, (double)c[i], sum + 0.5);
         }
+        /* half of row 5 is uninitialized: so are its sums, which matters where they are stored */
+        tnb_err err = {0};
+        p[3] = 11;
+        assert_int_equal(launch(&d, "half_product", SIZE(1, 32), p, &err), TNB_DEVICE);
+        assert_non_null(strstr(err.message, "what is stored is uninitialized"));
+        assert_non_null(strstr(err.message, "thread (20, 0, 0)"));
+        p[4] = 5;
+        run(&d, "half_product", SIZE(1, 32), p);
         sim_free(d.m);
     }
 }

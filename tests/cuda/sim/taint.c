@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uninitialized values. Compilers load before they know whether the value is wanted, so a load of bytes that nobody wrote is no error yet:
- * the result is marked, a bit for each lane of a register, and marks go where values go. An error is to store a marked value, to use it
- * in an atomic operation, as an address, or for a decision. What decides it by the other operand (selp, and, or) is not marked. */
+ * the result is marked, a bit for each lane of a register, and marks go where values go. An error is to store a marked value in global
+ * memory, to use it in an atomic operation, as an address, or for a decision. What decides it by the other operand (selp, and, or) is not marked. */
 #include "config.h"
 
 #include "machine.h"
