@@ -103,10 +103,22 @@ post(tnk_ranged *r, const tn_stmt *s)
                               indices(r->ctx, r->arith, tn_as_buffer(b->buffer), b->indices));
 }
 
+static tn_walk_step
+find(void *user, const tn_node *n)
+{
+    (void)user;
+    const tn_alloc_buffer *a = n->kind == TN_KIND_ALLOC_BUFFER ? tn_as_alloc_buffer(n) : NULL;
+    return a && tn_dict_get(a->annotations, key) ? TN_WALK_STOP
+           : tn_is_scalar(n)                     ? TN_WALK_SKIP
+                                                 : TN_WALK_ON;
+}
+
 static const tn_stmt *
 run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
 {
     (void)pc;
+    if (tn_walk(f->body, 0, find, NULL, NULL))
+        return f->body;
     permuted p;
     tnk_ranged r = {.expr = expr, .pre = pre, .post = post, .user = &p};
     tnb_ptrmap_init(&p.by_buffer, tn_scratch(ctx));
