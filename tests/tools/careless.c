@@ -69,14 +69,14 @@ wait_for(void *dev, void *stream, tnb_err *err)
 {
     if (does("sync", "slow"))
         usleep(300000);
+    if (does("sync", "late"))
+        return tnb_fail(err, TNB_DEVICE, "unit 7 has met an error");
     return fails("sync") ? TNB_DEVICE : tnr_host_sync(dev, stream, err);
 }
 
 static tnb_status
 copy(void *dev, void *stream, const tnr_copy *c, tnb_err *err)
 {
-    if (c->kind == TNR_COPY_TO_HOST && does("copy", "late"))
-        return tnb_fail(err, TNB_DEVICE, "unit 7 has met an error");
     return fails("copy") ? TNB_DEVICE : tnr_host_copy(dev, stream, c, err);
 }
 

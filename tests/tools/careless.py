@@ -89,7 +89,7 @@ for half, command in (("compiler", COMPILE), ("runtime", RUN)):
 SEVERAL = write("several.py", HEAD + "y = R.nn.relu(x)\n    z = R.nn.softmax(y)\n    return z\n")
 for model, text in ((RELU, "device 'careless', kernel 'relu': unit 7 has met an error"),
                     (SEVERAL, "device 'careless', after 2 kernels of which 'softmax' was the last: unit 7 has met an error")):
-    refused("an error that the device reports when a result is read", careless("copy late", "run", model, "-t", "careless", "--seed", "1"), text)
+    refused("an error that the device reports when a run is over", careless("sync late", "run", model, "-t", "careless", "--seed", "1"), text)
 r = careless("sync slow", *RUN, "--timing")
 took = re.search(r"run ([\d.]+) ms", r.stderr)
 check(r.returncode == 0 and took and float(took.group(1)) >= 300, "--timing waits for the device", r)

@@ -30,7 +30,7 @@ FREE = {
     "importer": {"declared": HOOKS}, "evaluator": {"call": "with prepare", "release": "with prepare"},
     "pattern": {"priority": "any number", "check": HOOKS, "attrs": HOOKS}, "external": {}, "intrin": {}, "structs": {},
     "dialect": dict.fromkeys(("restrict_", "int64", "uint64", "int32", "uint32", "int16", "uint16", "int8", "uint8", "nan32", "nan64", "inf32",
-                              "inf64", "compare_exchange", "float_suffix", "classify"), "any spelling") |
+                              "inf64", "compare_exchange", "warp_barrier", "float_suffix", "classify"), "any spelling") |
                dict.fromkeys(("gnu_vectors", "one_space", "vector_functions", "has_half", "signed_wraps", "declares", "byte_offsets",
                               "meet_behind_loops", "no_int64", "as_functions"), "true or false") |
                dict.fromkeys(("header", "begin", "attribute", "declare", "param", "thread", "stmt", "expr", "parallel", "packed_store", "body",
