@@ -87,6 +87,8 @@ struct tn_registry {
     tnb_arena *arena;
     tnb_plugins *plugins;
     struct table_data tables[N_TABLES];
+    uint32_t all_loaded
+        [N_TABLES]; /* of so many plugins all that provide something of the kind are loaded */
     TNB_VEC(const tn_plugin_desc *) descs;
     const tnb_plugin *loading; /* whose tables are being added */
     tnb_strmap added;          /* names of plugins added */
@@ -150,12 +152,12 @@ check_base(enum table t, const tnb_entry *e, const char *plugin, tnb_err *err)
 static tnb_status
 check_entry(tn_registry *r, enum table t, const tnb_entry *e, const char *plugin, tnb_err *err)
 {
+    if (r->plugins && r->loading) /* it was checked with the promises, and the index decides */
+        return TNB_OK;
     TNB_TRY(check_base(t, e, plugin, err));
     const char *of_pass[2] = {NULL, NULL};
-    const char *key = key_of(r, t, e);
     const char *const *a = aliases_of(t, e, of_pass);
-    bool index_decides = r->plugins && r->loading;
-    for (; key && !index_decides; key = *a ? *a++ : NULL)
+    for (const char *key = key_of(r, t, e); key; key = *a ? *a++ : NULL)
         if (tnb_strmap_has(&r->tables[t].by_name, key))
             return tnb_fail(err, TNB_INVALID, "plugin %s: the %s '%s' exists already", plugin,
                             kinds[t].kind, key);
@@ -339,6 +341,19 @@ is_loaded_with(const struct span spans[N_TABLES], const tn_legalizer *l)
     return false;
 }
 
+static const char *
+joined(tn_registry *r, const char *a, const char *b, const char *c)
+{
+    size_t n_a = strlen(a), n_b = strlen(b), n_c = strlen(c);
+    char *text = tnb_alloc(r->arena, n_a + n_b + n_c + 1);
+    if (!text)
+        return "";
+    memcpy(text, a, n_a);
+    memcpy(text + n_a, b, n_b);
+    memcpy(text + n_a + n_b, c, n_c + 1);
+    return text;
+}
+
 /* What a descriptor's tables hold, as manifests say it: legalizers (OP@TARGET) where the target is another plugin's. */
 static tnb_status
 check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_err *err)
@@ -352,14 +367,11 @@ check_promise(tn_registry *r, const tnb_plugin *p, const tn_plugin_desc *d, tnb_
             TNB_TRY(check_base(t, e, p->name, err));
             if (t == T_LEGALIZER && is_loaded_with(spans, spans[t].at[i]))
                 continue;
-            const char *text = tnb_printf(r->arena, "%s:%s", kinds[t].kind, key_of(r, t, e));
             const char *of_pass[2] = {NULL, NULL};
-            TNB_PUSH(r->arena, holds, text);
+            TNB_PUSH(r->arena, holds, joined(r, kinds[t].kind, ":", key_of(r, t, e)));
             for (const char *const *a = aliases_of(t, e, of_pass); *a; a++)
-                if (**a && strcmp(*a, e->name) != 0) {
-                    text = tnb_printf(r->arena, "%s_alias:%s", kinds[t].kind, *a);
-                    TNB_PUSH(r->arena, holds, text);
-                }
+                if (**a && strcmp(*a, e->name) != 0)
+                    TNB_PUSH(r->arena, holds, joined(r, kinds[t].kind, "_alias:", *a));
         }
     return tnb_plugins_check(r->plugins, p, holds.at, holds.n, err);
 }
@@ -552,9 +564,10 @@ tn_find_entry(tn_registry *r, const char *kind, const char *name, tnb_err *err)
 void
 tn_registry_load_all(tn_registry *r, const char *kind)
 {
-    if (!r->plugins)
+    int t = table_of(kind);
+    uint32_t n = 0, n_plugins = r->plugins ? tnb_plugins_count(r->plugins) : 0;
+    if (t < 0 || r->all_loaded[t] == n_plugins)
         return;
-    uint32_t n = 0;
     const tnb_provided *all = tnb_plugins_provided(r->plugins, r->arena, kind, &n);
     for (uint32_t i = 0; i < n; i++) {
         tnb_err err = {0};
@@ -562,6 +575,7 @@ tn_registry_load_all(tn_registry *r, const char *kind)
             all[i].plugin->state != TNB_PLUGIN_REFUSED && load(r, all[i].plugin, &err) != TNB_OK)
             tnb_plugins_refuse(r->plugins, all[i].plugin, &err);
     }
+    r->all_loaded[t] = n_plugins;
 }
 
 const void *

@@ -4,23 +4,22 @@
 #include "tenon/base/num.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void *
 tnb_conf_lookup(const tnb_strmap *m, const char *section, const char *name, const char *key)
 {
     char small[192], *id = small;
-    const char *dot = key ? "." : "";
-    name = name ? name : "";
-    key = key ? key : "";
-    int n = snprintf(small, sizeof small, "%s.%s%s%s", section, name, dot, key);
-    if (n < 0)
+    const char *parts[] = {section, ".", name ? name : "", key ? "." : "", key ? key : ""};
+    size_t lengths[5], all = 0;
+    for (int i = 0; i < 5; i++)
+        all += lengths[i] = strlen(parts[i]);
+    if (all >= sizeof small && !(id = malloc(all + 1)))
         return NULL;
-    if ((size_t)n >= sizeof small) {
-        id = malloc((size_t)n + 1);
-        if (!id)
-            return NULL;
-        snprintf(id, (size_t)n + 1, "%s.%s%s%s", section, name, dot, key);
-    }
+    char *to = id;
+    for (int i = 0; i < 5; to += lengths[i++])
+        memcpy(to, parts[i], lengths[i]);
+    *to = 0;
     void *v = tnb_strmap_get(m, id);
     if (id != small)
         free(id);

@@ -196,7 +196,10 @@ next_line(char *out, int size, void *user)
         line += 3;
         n -= 3;
     }
-    snprintf(out, (size_t)size, "%s", judge(f, line, n) ? f->read : "");
+    const char *read = judge(f, line, n) ? f->read : "";
+    n = strnlen(read, (size_t)size - 1);
+    memcpy(out, read, n);
+    out[n] = 0;
     return out;
 }
 
