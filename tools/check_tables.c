@@ -438,6 +438,7 @@ try_dialect(tnt_session *s, tnt_finder *f, const tnk_dialect *d)
     with_blank(f, "local", d->local);
     try_threads(f, d);
     no_empty(f, "global_barrier", d->global_barrier);
+    no_empty(f, "warp_barrier", d->warp_barrier);
     no_empty(f, "inline_", d->inline_);
     tnt_no_empty_text(f, "reserved", d->reserved);
     for (const tnk_function_name *n = d->functions; n && n->intrin; n++)

@@ -311,6 +311,7 @@ static const struct bad bads[] = {
     BAD("dialect.local", dialect.local, ""),
     BAD("dialect.barrier", dialect.barrier, NULL),
     BAD("dialect.global_barrier", dialect.global_barrier, ""),
+    BAD("dialect.warp_barrier", dialect.warp_barrier, ""),
     BAD("dialect.inline_", dialect.inline_, ""),
     BAD("dialect.threads", dialect.threads, odd_threads),
     BAD("dialect.functions", dialect.functions, no_name),
