@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* InjectSoftwarePipeline: the statements of a loop run for different turns at the same time.
+/* InjectSoftwarePipeline: the statements of a loop run for different iterations at the same time.
  *
  *     for i in T.serial(16, annotations={"software_pipeline_stage": [0, 1],      B = T.alloc_buffer((2, 16), scope="shared")
  *                                        "software_pipeline_order": [0, 1]}):    B[0, t] = A[0, t]
@@ -8,14 +8,14 @@
  *         C[i, t] = B[t]                                                             C[i, t] = B[i % 2, t]
  *                                                                                C[15, t] = B[1, t]
  *
- * A statement of stage s works for the turn s turns ago; the prologue starts the first turns, the epilogue completes the last ones.
- * `order` is that of the statements in a turn of the new loop. Buffers of the loop (allocated in it, or outside and used in it
- * alone: turns hand nothing on in them) have a version for each turn that is under way. Statements of software_pipeline_async_stages
+ * A statement of stage s works for the iteration s iterations ago; the prologue starts the first iterations, the epilogue completes the last ones.
+ * `order` is that of the statements in an iteration of the new loop. Buffers of the loop (allocated in it, or outside and used in it
+ * alone: iterations hand nothing on in them) have a version for each iteration that is under way. Statements of software_pipeline_async_stages
  * stand in async_scope, their groups in async_commit_queue_scope; what reads their results stands in async_wait_queue_scope with the
  * number of groups that may still be under way (InjectPTXAsyncCopy makes instructions of them).
  *
- * Barriers (ThreadSync) are no statements of the pipeline. Where the loop has some, each turn of the new one has one, in front and
- * behind its wait: turns apart meet there. Where statements of one turn would meet in one version, the loop stays as it was.
+ * Barriers (ThreadSync) are no statements of the pipeline. Where the loop has some, each iteration of the new one has one, in front and
+ * behind its wait: iterations apart meet there. Where statements of one iteration would meet in one version, the loop stays as it was.
  * Needs: no blocks. (Upstream keeps blocks here; without them its results are these.)
  */
 #include "lower.h"
@@ -26,7 +26,7 @@ static const char stage_key[] = "software_pipeline_stage", order_key[] = "softwa
 enum { MAX_PARTS = 32, MAX_BUFFERS = 64, MAX_STAGES = 16, MAX_GROUPS = MAX_PARTS };
 
 typedef struct part {
-    const tn_stmt *s; /* NULL: the barrier of each turn */
+    const tn_stmt *s; /* NULL: the barrier of each iteration */
     int64_t stage;
     bool async;
     int group; /* of the asynchronous ones; -1 */
@@ -53,7 +53,7 @@ typedef struct pipeline {
     const tn_node *allocs[MAX_BUFFERS]; /* in the loop */
     uint32_t n_allocs;
     const tn_expr
-        *head[MAX_STAGES]; /* last turn whose copies a stage has started; NULL: not known */
+        *head[MAX_STAGES]; /* last iteration whose copies a stage has started; NULL: not known */
 } pipeline;
 
 static bool
@@ -201,7 +201,7 @@ is_shared(const tn_node *buffer)
     return scope && !strncmp(scope, "shared", 6);
 }
 
-/* Turns under way between the first write and the last read. Two are needed only where a turn writes before an earlier one's read. */
+/* Turns under way between the first write and the last read. Two are needed only where an iteration writes before an earlier one's read. */
 static int64_t
 count_versions(const pipeline *p, const version *v)
 {
@@ -254,19 +254,19 @@ with_versions(tn_ctx *ctx, const tn_node *buffer, int64_t n)
     return tn_buffer_of(ctx, &b);
 }
 
-/* ---- writing a range of turns ---- */
+/* ---- writing a range of iterations ---- */
 
 typedef struct emitted {
     const part *p;
     const tn_stmt *s;
-    const tn_expr *turn, *cond; /* cond NULL: always */
-    int wait_for;               /* the stage whose results it waits for; -1: none */
+    const tn_expr *iteration, *cond; /* cond NULL: always */
+    int wait_for;                    /* the stage whose results it waits for; -1: none */
     const tn_expr *in_flight;
 } emitted;
 
 typedef struct place {
     pipeline *p;
-    const tn_expr *turn;
+    const tn_expr *iteration;
 } place;
 
 static const tn_node *
@@ -283,7 +283,7 @@ choose_version(tn_rewriter *r, const tn_node *n)
         return NULL;
     tnb_dtype d = idx.n ? tn_dtype_of(idx.at[0]) : TNB_I64;
     d.lanes = 1;
-    const tn_expr *from = tn_sub(r->ctx, at->turn, at->p->loop->min),
+    const tn_expr *from = tn_sub(r->ctx, at->iteration, at->p->loop->min),
                   *is = tn_cast_to(r->ctx, d,
                                    tn_simplify(at->p->arith,
                                                tn_floormod(r->ctx, from,
@@ -298,7 +298,7 @@ choose_version(tn_rewriter *r, const tn_node *n)
 }
 
 static const tn_stmt *
-for_turn(pipeline *p, const part *x, const tn_expr *turn)
+for_iteration(pipeline *p, const part *x, const tn_expr *iteration)
 {
     if (!x->s) {
         const tn_expr *scope = tn_string(p->ctx, "shared");
@@ -306,9 +306,9 @@ for_turn(pipeline *p, const part *x, const tn_expr *turn)
                                                 tn_list_of(p->ctx, &scope, 1)));
     }
     const tn_stmt *s = tn_fresh_copy(p->ctx, x->s, NULL);
-    place at = {p, turn};
+    place at = {p, iteration};
     tn_rewriter r = {.ctx = p->ctx, .user = &at, .post = choose_version};
-    return tn_subst1(p->ctx, tn_rewrite(&r, s), p->loop->var, turn);
+    return tn_subst1(p->ctx, tn_rewrite(&r, s), p->loop->var, iteration);
 }
 
 static uint32_t
@@ -320,7 +320,7 @@ index_of(const pipeline *p, const part *x)
     return UINT32_MAX;
 }
 
-/* Whether x reads what an asynchronous statement y writes; the barrier of a turn stands for all readers. */
+/* Whether x reads what an asynchronous statement y writes; the barrier of an iteration stands for all readers. */
 static bool
 reads_of(const pipeline *p, const part *x, const part *y)
 {
@@ -345,7 +345,7 @@ find_groups(pipeline *p)
     }
 }
 
-/* For each asynchronous stage, the first statement that reads its results waits: the groups that may be under way are those of turns
+/* For each asynchronous stage, the first statement that reads its results waits: the groups that may be under way are those of iterations
  * behind the one that is read. */
 static void
 find_waits(pipeline *p, emitted *e, uint32_t n)
@@ -368,7 +368,7 @@ find_waits(pipeline *p, emitted *e, uint32_t n)
                 if (counted[e[j].p->group] || !reads_of(p, e[i].p, e[j].p))
                     continue;
                 counted[e[j].p->group] = true;
-                const tn_expr *ahead = tn_sub(ctx, e[j].turn, e[i].turn);
+                const tn_expr *ahead = tn_sub(ctx, e[j].iteration, e[i].iteration);
                 if (j > i)
                     ahead = tn_sub(ctx, ahead, tn_int_imm_of(ctx, tn_dtype_of(ahead), 1));
                 known &= !e[j].cond;
@@ -376,9 +376,9 @@ find_waits(pipeline *p, emitted *e, uint32_t n)
             }
             if (!any) {
                 known = p->head[stage] != NULL;
-                sum = known ? tn_sub(ctx, p->head[stage], e[i].turn) : NULL;
+                sum = known ? tn_sub(ctx, p->head[stage], e[i].iteration) : NULL;
             }
-            const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(e[i].turn), 0);
+            const tn_expr *zero = tn_int_imm_of(ctx, tn_dtype_of(e[i].iteration), 0);
             sum = known && sum ? tn_simplify(p->arith, sum) : zero;
             if (!tn_prove(p->arith, tn_ge_of(ctx, sum, zero)))
                 sum = tn_max(ctx, sum, zero);
@@ -399,7 +399,7 @@ attribute(tn_ctx *ctx, const char *key, const tn_expr *value, const tn_stmt *s)
     return tn_attr_stmt_of(ctx, tn_int_imm_of(ctx, TNB_I32, 0), key, value, s);
 }
 
-/* The statements of a turn, in their scopes and conditions. */
+/* The statements of an iteration, in their scopes and conditions. */
 static const tn_stmt *
 put_together(pipeline *p, emitted *e, uint32_t n)
 {
@@ -430,7 +430,7 @@ put_together(pipeline *p, emitted *e, uint32_t n)
     return tn_seq_of(ctx, tn_list_of(ctx, all.at, all.n));
 }
 
-/* Turns start .. end - 1 of the pipeline; least: a bound of the turns where the loop may be shorter than the pipeline; NULL: none. */
+/* Turns start .. end - 1 of the pipeline; least: a bound of the iterations where the loop may be shorter than the pipeline; NULL: none. */
 static const tn_stmt *
 write_range(pipeline *p, const tn_expr *start, const tn_expr *end, bool unroll,
             const tn_expr *least)
@@ -453,18 +453,18 @@ write_range(pipeline *p, const tn_expr *start, const tn_expr *end, bool unroll,
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->n_ordered; i++) {
         const part *x = &p->by_order[i];
-        const tn_expr *turn =
+        const tn_expr *iteration =
             tn_simplify(p->arith, tn_sub(ctx, now, tn_int_imm_of(ctx, d, x->stage)));
-        const tn_expr *cond =
-            tn_and(ctx, tn_cmp(ctx, TN_KIND_LE, f->min, turn), tn_cmp(ctx, TN_KIND_LT, turn, stop));
+        const tn_expr *cond = tn_and(ctx, tn_cmp(ctx, TN_KIND_LE, f->min, iteration),
+                                     tn_cmp(ctx, TN_KIND_LT, iteration, stop));
         if (least)
             cond = tn_and(ctx, cond, tn_cmp(ctx, TN_KIND_GE, now, least));
         cond = tn_simplify(p->arith, cond);
         if (tn_is_int_const(cond, 0))
             continue;
         e[n++] = (emitted){.p = x,
-                           .s = for_turn(p, x, turn),
-                           .turn = turn,
+                           .s = for_iteration(p, x, iteration),
+                           .iteration = iteration,
                            .cond = tn_is_int_const(cond, 1) ? NULL : cond,
                            .wait_for = -1};
     }
@@ -473,7 +473,7 @@ write_range(pipeline *p, const tn_expr *start, const tn_expr *end, bool unroll,
     for (int stage = 0; stage < MAX_STAGES; stage++)
         for (uint32_t i = 0; i < n; i++)
             if (e[i].p->group >= 0 && e[i].p->stage == stage) {
-                /* as many turns more as there are here */
+                /* as many iterations more as there are here */
                 p->head[stage] = p->head[stage] && !e[i].cond
                                      ? tn_simplify(p->arith, tn_add(ctx, p->head[stage], extent))
                                      : NULL;
@@ -495,7 +495,7 @@ static const tn_stmt *
 barrier(pipeline *p, bool wanted)
 {
     part none = {0};
-    return wanted ? for_turn(p, &none, NULL) : tnk_nothing(p->ctx);
+    return wanted ? for_iteration(p, &none, NULL) : tnk_nothing(p->ctx);
 }
 
 static const tn_stmt *
@@ -509,7 +509,7 @@ write_all(pipeline *p)
                   *tail = stop;
     for (int i = 0; i < MAX_STAGES; i++)
         p->head[i] = tn_simplify(p->arith, tn_sub(ctx, f->min, tn_int_imm_of(ctx, d, 1)));
-    /* heads count from the loop's first turn */
+    /* heads count from the loop's first iteration */
     const tn_stmt *s[5];
     s[0] = barrier(p, p->barriers && p->first);
     s[1] = write_range(p, f->min, begin, true, NULL);
@@ -704,7 +704,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 const tn_pass tnk_pass_software_pipeline = {
     .base.size = sizeof(tn_pass),
     .base.name = "InjectSoftwarePipeline",
-    .base.doc = "Runs the statements of annotated loops for several turns at the same time.",
+    .base.doc = "Runs the statements of annotated loops for several iterations at the same time.",
     .keeps = TN_KEEPS_BITS,
     .flags = TN_PASS_PARALLEL,
     .run = run,

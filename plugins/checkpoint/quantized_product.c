@@ -60,7 +60,7 @@ checkpoint_quantized_values(tn_builder *b, const tn_expr *words, const tn_expr *
     return tn_emit(b, tnk_te_call(te, b, name, operands, 2, &out, 1), "dequantized");
 }
 
-/* Groups of a row that a turn of the product's loop takes at most. */
+/* Groups of a row that an iteration of the product's loop takes at most. */
 enum { TOGETHER = 8 };
 
 /* The part of a product that a group is; `lane` runs over the numbers of a word. */
@@ -102,10 +102,10 @@ one_row(tn_builder *b, const tn_expr *x, const tn_expr *words, const tn_expr *sc
     int64_t together = TOGETHER;
     while (groups % together)
         together /= 2;
-    const tn_expr *turn = tnk_te_reduce_axis(s, "turn", tn_i64(ctx, groups / together)),
+    const tn_expr *iteration = tnk_te_reduce_axis(s, "iteration", tn_i64(ctx, groups / together)),
                   *lane = tnk_te_reduce_axis(s, "lane", tn_i64(ctx, 32 / bits)), *sum = NULL;
     for (int64_t i = 0; i < together; i++) {
-        const tn_expr *group = tn_addi(ctx, tn_muli(ctx, turn, together), i),
+        const tn_expr *group = tn_addi(ctx, tn_muli(ctx, iteration, together), i),
                       *term = group_sum(te, in, s, group, lane, bits);
         sum = sum ? tn_add(ctx, sum, term) : term;
     }

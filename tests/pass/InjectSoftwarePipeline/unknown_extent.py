@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The loop may have fewer turns than the pipeline stages.
+# The loop may have fewer iterations than the pipeline stages.
 @I.ir_module
 class Before:
     @T.prim_func

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Iterators that scan take no part in the init: a sum within a serial loop begins anew in each of its turns.
+# Iterators that scan take no part in the init: a sum within a serial loop begins anew in each of its iterations.
 @I.ir_module
 class Before:
     @T.prim_func(s_tir=True)

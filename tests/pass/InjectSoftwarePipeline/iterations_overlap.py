@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A buffer that is written a stage before it is read has a version for each of the two turns; the first turn starts before the loop.
+# A buffer that is written a stage before it is read has a version for each of the two iterations; the first iteration starts before the loop.
 @I.ir_module
 class Before:
     @T.prim_func

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# With barriers in the loop, which are not counted, each turn begins with one, behind the wait for what was copied; buffers that are
+# With barriers in the loop, which are not counted, each iteration begins with one, behind the wait for what was copied; buffers that are
 # allocated outside and used in the loop alone have versions, others are left as they are.
 @I.ir_module
 class Before:
