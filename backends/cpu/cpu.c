@@ -40,6 +40,10 @@ static const tn_attr_schema attrs[] = {
      "what activations are in products with weights in GGUF's blocks: int8, quantized by blocks of "
      "32, or float32",
      "int8|float32"},
+    {"attention_rows", TN_ATTR_INT, 0, "16",
+     "rows of a sequence for which attention on a paged cache reads each page once; of models with "
+     "more than four heads of queries for one of keys a half or a quarter of them",
+     "1..64"},
     {"cc_timeout", TN_ATTR_INT, 0, "900",
      "seconds after which a run of the C compiler is given up; 0: never", "0..1000000"},
     {"mtriple", TN_ATTR_STR, 0, "\"\"",

@@ -9,7 +9,7 @@
  *                                                                    ..., cls.kv_cache_transpose_append, ...)
  *
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
- * own; a function of the same name in the module is an error. Functions on windows join when a layer has one, or by the option.
+ * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error. Functions on windows join when a layer has one, or by the option.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
  * Behind upstream's arguments there may be one more: the limit of attention's scores (soft cap, scores become cap * tanh(score / cap)).
  * A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
@@ -197,7 +197,10 @@ read_kernels(creation *w, bool window)
                  "rotary_dim", tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim), "interleaved",
                  tn_bool(c, w->rope.interleaved), "amplitude",
                  tn_float_imm_of(c, TNB_F64, w->rope.amplitude), "soft_cap",
-                 tn_float_imm_of(c, TNB_F64, w->soft_cap), NULL);
+                 tn_float_imm_of(c, TNB_F64, w->soft_cap), "attention_rows",
+                 tn_i64(c,
+                        w->pc->target ? tn_dict_int(w->pc->target->attrs, "attention_rows", 1) : 1),
+                 NULL);
     const tn_module *m = tn_read_module_file_with(c, path, given);
     if (!m)
         tnb_diag_note(tn_diags(c), "DispatchKVCacheCreation reads this file");

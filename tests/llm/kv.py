@@ -16,6 +16,7 @@ CASES = [
     # name, module, options of kv
     ("grouped", dict(), dict()),
     ("one head of keys", dict(hq=4, hk=1, d=32), dict(sequences=3)),
+    ("many heads of queries for one of keys", dict(hq=10, hk=1, d=32), dict(sequences=3)),
     ("as many heads of keys", dict(hq=3, hk=3, d=8), dict(tokens=120)),
     ("part rotated", dict(d=24, rotary=16), dict(chunk=40, theta=10000)),
     ("neighbours", dict(scaling={"rope_type": "gptj"}, theta=500000), dict(interleaved=1, theta=500000)),

@@ -11,6 +11,7 @@ rotary_dim = 0
 interleaved = False
 amplitude = 0.0
 soft_cap = 0.0
+attention_rows = 0
 
 
 @T.prim_func
