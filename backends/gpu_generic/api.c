@@ -120,6 +120,8 @@ gpu_generic_instance_take(const struct gpu_generic_instance **out, tnb_err *err)
     double before = gpu_generic_seconds();
     bool there = state.users || state.kept == getpid(); /* not that of a process that forked */
     if (!there)
+        st = gpu_generic_probe(err);
+    if (st == TNB_OK && !there)
         st = open_library(err);
     if (st == TNB_OK && !there)
         st = make_instance(&state.instance, err);

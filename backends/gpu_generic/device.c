@@ -600,4 +600,4 @@ static const tnr_driver gpu_generic_driver = {
 static const tnr_driver *const gpu_generic_drivers[] = {&gpu_generic_driver};
 
 TNR_PLUGIN(gpu_generic_rt, "0.1.0", "Apache-2.0", "runs kernels on GPUs through Vulkan",
-           .drivers = gpu_generic_drivers, .n_drivers = 1);
+           .drivers = gpu_generic_drivers, .n_drivers = 1, .init = gpu_generic_init);

@@ -377,6 +377,14 @@ gpu_generic_modules_end(struct gpu_generic_device *d);
 void
 gpu_generic_layouts_end(struct gpu_generic_device *d);
 
+/* ---- probe.c ---- */
+/* The plugin's init: where its program gpu_generic_probe lies. */
+TNB_MUST_CHECK tnb_status
+gpu_generic_init(const tnb_plugin_start *start, tnb_err *err);
+/* TNB_DEVICE: a driver or layer ends or holds up a process that asks it. */
+TNB_MUST_CHECK tnb_status
+gpu_generic_probe(tnb_err *err);
+
 /* ---- launch.c ---- */
 TNB_MUST_CHECK tnb_status
 gpu_generic_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, tnb_err *err);

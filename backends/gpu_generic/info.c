@@ -229,6 +229,10 @@ read_memory(const struct gpu_generic_instance *in, struct gpu_generic_info *info
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2};
     in->GetPhysicalDeviceMemoryProperties2(info->handle, &m);
     info->memory = m.memoryProperties;
+    if (info->memory.memoryTypeCount > VK_MAX_MEMORY_TYPES)
+        info->memory.memoryTypeCount = VK_MAX_MEMORY_TYPES;
+    if (info->memory.memoryHeapCount > VK_MAX_MEMORY_HEAPS)
+        info->memory.memoryHeapCount = VK_MAX_MEMORY_HEAPS;
     for (uint32_t i = 0; i < info->memory.memoryHeapCount; i++)
         if (info->memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT &&
             info->memory.memoryHeaps[i].size > info->heap)

@@ -45,6 +45,7 @@ VULKAN_RT_SOURCES = \
 	backends/gpu_generic/info.h \
 	backends/gpu_generic/launch.c \
 	backends/gpu_generic/memory.c \
+	backends/gpu_generic/probe.c \
 	backends/gpu_generic/program.c \
 	backends/gpu_generic/queue.c \
 	backends/gpu_generic/reader.c
@@ -56,6 +57,10 @@ backends_gpu_generic_gpu_generic_rt_la_SOURCES = $(VULKAN_RT_SOURCES)
 backends_gpu_generic_gpu_generic_rt_la_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
 backends_gpu_generic_gpu_generic_rt_la_LDFLAGS = $(PLUGIN_LDFLAGS)
 backends_gpu_generic_gpu_generic_rt_la_LIBADD = $(RT_LIB) $(BASE_LIB)
+PLUGIN_HELPERS += backends/gpu_generic/gpu_generic_probe
+noinst_PROGRAMS += backends/gpu_generic/gpu_generic_probe
+backends_gpu_generic_gpu_generic_probe_SOURCES = backends/gpu_generic/probe_main.c
+backends_gpu_generic_gpu_generic_probe_CPPFLAGS = $(AM_CPPFLAGS) $(VULKAN_CFLAGS)
 endif
-EXTRA_DIST += backends/gpu_generic/gpu_generic_rt.plugin $(VULKAN_RT_SOURCES)
+EXTRA_DIST += backends/gpu_generic/gpu_generic_rt.plugin $(VULKAN_RT_SOURCES) backends/gpu_generic/probe_main.c
 EXTRA_DIST += backends/gpu_generic/README.md backends/gpu_generic/copy.ini backends/gpu_generic/gpu_generic.plugin

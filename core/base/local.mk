@@ -33,6 +33,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/plugin.c \
 	core/base/plugin_private.h \
 	core/base/pluginload.c \
+	core/base/probe.c \
 	core/base/program.c \
 	core/base/progress.c \
 	core/base/safetensors.c \

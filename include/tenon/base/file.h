@@ -131,6 +131,28 @@ tnb_find_program(tnb_arena *a, const char *name);
  * privileged process PATH alone. To be freed with free(), its texts are borrowed; NULL without memory. */
 TNB_EXPORT char **
 tnb_child_environment(void);
+/* A program that tries what may end or hold up a process (asking a driver), and what befell it. */
+enum { TNB_PROBE_TEXT = 160 };
+typedef struct tnb_probe {
+    /* Given each line of its standard output, printable and cut to TNB_PROBE_TEXT bytes; sets `done` when that is all. */
+    void (*line)(void *user, const char *line);
+    void *user;
+    bool done, late;           /* late: it had its time */
+    int status;                /* as wait has it; -1: not known */
+    char said[TNB_PROBE_TEXT]; /* the last line on its standard error */
+} tnb_probe;
+/* Runs it with one argument (NULL: none) until `done`, its end, or the limit; it is gone then. False: it could not be started. */
+TNB_EXPORT TNB_MUST_CHECK bool
+tnb_probe_run(const char *program, const char *argument, long limit_ms, tnb_probe *p);
+/* "WHO ended the probe by signal 6 (SIGABRT), and said 'TEXT'", with TNB_DEVICE. */
+TNB_EXPORT void
+tnb_probe_explain(const tnb_probe *p, const char *who, long limit_ms, tnb_err *why);
+/* The path of the program in a plugin's folder. False: it is not there, or not to be trusted (then err tells). */
+TNB_EXPORT TNB_MUST_CHECK bool
+tnb_probe_find(const char *folder, const char *name, char *out, size_t n, tnb_err *err);
+/* Milliseconds: the seconds that the environment's variable says, else the usual ones. */
+TNB_EXPORT long
+tnb_probe_limit(const char *variable, long usual_seconds);
 /* A group of processes that is to end with this program, should that be interrupted, until it is
  * forgotten; and, for handlers of signals, their end. What does not fit the table of 256 is left. A thread calls tnb_child_begin,
  * starts the processes, and calls tnb_child_started, with 0 where that failed: in between no signal is handled in it, and
