@@ -224,7 +224,7 @@ tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s)
 static bool
 is_for_others(const char *allowed)
 {
-    static const char *const words[] = {"axis", "axes", "program", "file"};
+    static const char *const words[] = {"axis", "axes", "program", "file", "rule", "pattern", "op"};
     bool is = false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         is |= strcmp(allowed, words[i]) == 0;

@@ -59,6 +59,12 @@ tnb_nearest(const char *s, const char *const *names, uint32_t n)
             unsigned start = distance(s, k, names[i], k) + 1;
             d = start < d ? start : d;
         }
+        const char *dot = strrchr(names[i], '.'), *own = strrchr(s, '.');
+        if (dot && dot[1]) { /* the last word, as "Matmul" of "cpu.Matmul" */
+            const char *word = own ? own + 1 : s;
+            unsigned last = distance(word, strlen(word), dot + 1, strlen(dot + 1)) + 1;
+            d = last < d && (last == 1 || !own) ? last : d;
+        }
         if (d < least || (d == least && !best)) {
             least = d;
             best = names[i];

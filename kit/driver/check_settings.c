@@ -84,7 +84,13 @@ check_digests(tn_ctx *ctx, const tnb_conf *conf)
 
 /* ---- targets ---- */
 
-/* Forgets what was recorded from `from` on if all of it was recorded before: targets share sections. */
+static const char *
+file_of(const tnb_diag *d)
+{
+    return d->place.file ? d->place.file : "";
+}
+
+/* Forgets what was recorded from `from` on if all of it was recorded before: targets share sections, and [pass NAME]. */
 static void
 forget_repeated(tnb_diags *d, uint32_t from)
 {
@@ -94,7 +100,9 @@ forget_repeated(tnb_diags *d, uint32_t from)
         bool had = false;
         for (uint32_t k = 0; k < from && !had; k++) {
             const tnb_diag *y = tnb_diags_get(d, k);
-            had = x->place.line == y->place.line && strcmp(x->message, y->message) == 0;
+            had = strcmp(x->message, y->message) == 0 &&
+                  ((x->place.line == y->place.line && strcmp(file_of(x), file_of(y)) == 0) ||
+                   strstr(file_of(x), ", options "));
         }
         if (!had)
             return;
@@ -112,6 +120,55 @@ has_reference(const tn_node *options)
         if (tn_is(tn_as_pair(d->items.at[i])->value, TN_KIND_PAIR))
             return true;
     return false;
+}
+
+/* A rule's name without what stands before the dot is that of each target (`Matmul` of `cpu.Matmul`); a family of patterns, one
+ * of them (`dnnl.*`), and one that is written out has no name. */
+static bool
+entry_exists(tn_ctx *ctx, const char *kind, const char *name)
+{
+    const tnb_plugins *plugins = tn_registry_plugins(tn_ctx_registry(ctx));
+    const bool family = strcmp(kind, "pattern") == 0 && tnb_ends_with(name, "*"),
+               tail = strcmp(kind, "rule") == 0 && !strchr(name, '.');
+    uint32_t n = 0;
+    if ((strcmp(kind, "pattern") == 0 && strstr(name, ":=")) ||
+        tn_find_entry(tn_ctx_registry(ctx), kind, name, NULL) || driver_promised(ctx, kind, name))
+        return true;
+    const tnb_provided *all =
+        plugins ? tnb_plugins_provided(plugins, tn_arena(ctx), kind, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *dot = strrchr(all[i].name, '.');
+        if ((family && strncmp(all[i].name, name, strlen(name) - 1) == 0) ||
+            (tail && dot && strcmp(dot + 1, name) == 0))
+            return true;
+    }
+    return family && tnb_plugins_unusable(plugins, kind, name, NULL);
+}
+
+/* Options that name rules, patterns or operators name such that there are. */
+static void
+check_entries(tn_ctx *ctx, const tn_pass *pass, const tn_node *options, tnb_place place)
+{
+    static const char *const kinds[] = {"rule", "pattern", "op"};
+    for (const tn_attr_schema *a = pass->options; a && a->name; a++) {
+        const tn_array *names = tn_as_array(tn_dict_get(options, a->name));
+        const char *kind = NULL;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            kind = a->allowed && strcmp(a->allowed, kinds[i]) == 0 ? kinds[i] : kind;
+        for (uint32_t i = 0; kind && names && i < names->items.n; i++) {
+            const tn_string_imm *s = tn_as_string_imm(names->items.at[i]);
+            if (!s || entry_exists(ctx, kind, s->value))
+                continue;
+            tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NOT_FOUND, place,
+                       "pass %s: option '%s' names the %s '%s', which no plugin provides",
+                       pass->base.name, a->name, kind, s->value);
+            const char *near = tn_nearest_name(tn_ctx_registry(ctx), kind, s->value);
+            if (near)
+                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+            else
+                tnb_diag_hint(tn_diags(ctx), "tenon list %ss prints the names", kind);
+        }
+    }
 }
 
 /* A plugin that [tenon] plugins leaves out and that is needed. */
@@ -151,8 +208,10 @@ check_items(tn_ctx *ctx, const tnb_conf *conf, const char *target, const tn_pass
             tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
         } else if (!has_reference(item->options)) {
             tn_loc at = tn_at(ctx, tn_loc_make(ctx, place));
-            (void)tn_pass_options(ctx, pass, item, none);
+            const tn_node *options = tn_pass_options(ctx, pass, item, none);
             tn_at(ctx, at);
+            if (options && !tn_is_error(options))
+                check_entries(ctx, pass, options, place);
         }
         forget_repeated(tn_diags(ctx), before);
     }
@@ -427,8 +486,10 @@ check_option(tn_ctx *ctx, const tn_pass *pass, const tnb_conf_value *v)
                     .base.name = tn_strf(ctx, "pass %s", pass->base.name),
                     .attrs = rows};
     tn_loc before = tn_at(ctx, tn_loc_make(ctx, driver_place(v)));
-    (void)tn_op_attrs(ctx, &schema, tn_dictv(ctx, row->name, value, NULL));
+    const tn_node *options = tn_op_attrs(ctx, &schema, tn_dictv(ctx, row->name, value, NULL));
     tn_at(ctx, before);
+    if (options)
+        check_entries(ctx, pass, options, driver_place(v));
 }
 
 static void

@@ -497,7 +497,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 
 static const tn_attr_schema options[] = {
     {"patterns", TN_ATTR_STRS, 0, NULL,
-     "registered patterns by name, \"cudnn.*\" for a family, or \"dnnl.relu := nn.relu(x)\""},
+     "registered patterns by name, \"cudnn.*\" for a family, or \"dnnl.relu := nn.relu(x)\"",
+     "pattern"},
     {"bind_constants", TN_ATTR_BOOL, 0, "True", "keep constants inside the functions made"},
     {"annotate_codegen", TN_ATTR_BOOL, 0, "False",
      "wrap each function in one that carries Codegen and a global symbol"},

@@ -271,6 +271,12 @@ near_names_are_found(void **state)
     assert_string_equal(tnb_nearest("FoldConstnat", names, 3), "FoldConstant");
     assert_null(tnb_nearest("Zebra", names, 3));
     assert_null(tnb_nearest("", names, 3));
+    /* the last word of a name */
+    static const char *const dotted[] = {"relax.concat", "cpu.Matmul", "relax.nn.conv2d"};
+    assert_string_equal(tnb_nearest("matmul", dotted, 3), "cpu.Matmul");
+    assert_string_equal(tnb_nearest("Matmull", dotted, 3), "cpu.Matmul");
+    assert_string_equal(tnb_nearest("relax.conv2d", dotted, 3), "relax.nn.conv2d");
+    assert_null(tnb_nearest("cpu", dotted + 2, 1));
 }
 
 static int

@@ -99,6 +99,17 @@ alone("an insert of nothing", "[pipeline cpu]\ninsert.x = after FuseOps:\n", 2, 
 alone("an insert of nothing in a profile", "[profile mine]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
 for value, needs in (("cpu", "transform"), ("*, -transform", "transform"), ("*, -ops", "ops"), ("ops, transform, cpu", "tir")):
     alone(f"plugins = {value}", f"[tenon]\nplugins = {value}\n", 2, f"leaves out '{needs}'", "tenon plugin enable")
+for i, (text, texts) in enumerate((("[pass ApplyDefaultSchedule]\nrules = [nope]", ["rule 'nope'", "tenon list rules"]),
+                                   ("[pass ApplyDefaultSchedule]\nrules = [Matmul, cpu.Matmull]", ["did you mean 'cpu.Matmul'"]),
+                                   ("[pipeline cpu]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}", ["did you mean 'cpu.Matmul'"]),
+                                   ("[profile mine]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}", ["did you mean 'cpu.Matmul'"]),
+                                   ("[pass LegalizeOps]\nskip_ops = [conv2d]", ["did you mean 'relax.nn.conv2d'"]),
+                                   ("[pass FuseOpsByPattern]\npatterns = [dnl.*]", ["'dnl.*'", "tenon list patterns"]))):
+    alone(f"an option that names what is not there ({i})", text + "\n", 2, *texts)
+r, out = found("[pass ApplyDefaultSchedule]\nrules = [Matmull]\n[profile mine]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}\n")
+check(sorted(out) == [2, 4] and "2 of the settings" in r.stderr, "a wrong name in two places is told of once for each", r)
+fine("rules of a kind, of all kinds, and a pattern that is written out", "[pass ApplyDefaultSchedule]\nrules = [Matmul, gpu.Matmul, Fallback]\n"
+     '[pass FuseOpsByPattern]\npatterns = ["x.relu := nn.relu(x)"]\n[pass LegalizeOps]\nskip_ops = [relax.add]\n')
 fine("lists that leave out what nothing else needs", "[tenon]\nplugins = *, -onnx, -null, -opencl, -interp\n")
 fine("other names of a kind, no passes of a library, and an insert that is removed", "[target cpu]\nkind = llvm\n[pipeline cpu]\nlibrary_dispatch =\n"
      "insert.x =\ndrop =\n[tags]\na/b = cpu\n[target mine]\nkind = opencl\n")

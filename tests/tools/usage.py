@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from clitest import DIGITS, check, done, refused, tenon
+from clitest import DIGITS, check, done, refused, tenon, write
 
 COMMANDS = "compile run bench opt check check-config diff list show doctor onnx-test tune".split()
 r = tenon("--help")
@@ -89,10 +89,20 @@ check(r.returncode == 0 and "key gpu" in r.stdout and "max_threads_per_block" in
 refused("show placement of nothing", tenon("show", "placement"), "expected the file of a model")
 refused("show of no operator", tenon("show", "op"), "expected the name of an op")
 refused("show of an unknown rule", tenon("show", "rule", "gpu.Matmull"), "gpu.Matmul")
+for word in ("Matmul", "matmull"):
+    refused("show of a rule without its kind", tenon("show", "rule", word), "did you mean 'cpu.Matmul'")
 r = tenon("show", "op", "nn.conv2d")
 check(r.returncode == 0 and "strides" in r.stdout, "show op", r)
 refused("a target misspelt whose section an INI file has", tenon("show", "pipeline", "openclsmall"), "opencl-small")
 refused("show of an unknown operator", tenon("show", "op", "nn.conv2dd"), "conv2d")
+refused("show of an operator without its family", tenon("show", "op", "conv2d"), "did you mean 'relax.nn.conv2d'")
+skip = write("skip.py", """@R.function
+def main(x: R.Tensor((4,), "float32")):
+    y = R.exp(x)
+    return y
+""")
+r = tenon("opt", skip, "-p", "LegalizeOps{skip_ops=[exp]}", "-o", "/dev/null")
+check(r.returncode == 0 and "skip_ops" in r.stderr and "did you mean 'relax.exp'" in r.stderr, "an operator to be left alone that is not there is warned of", r)
 # an interrupted compilation leaves nothing, and ends the compiler that it started; this one waits, so that it cannot end first
 import shlex, shutil, signal, subprocess, time  # noqa: E401,E402
 

@@ -46,7 +46,8 @@ typedef struct tn_attr_schema {
      *     a|b|c     one of these texts or integers
      *     >=N N..M  numbers
      *     float|int dtypes of these kinds (bool, int, uint, float)
-     * "axis" and "axes", from -rank to rank - 1, are for the operator, "program" and "file" for check-config. */
+     * "axis" and "axes", from -rank to rank - 1, are for the operator; "program" and "file", and "rule", "pattern" and "op", which
+     * are names of those, for check-config. */
     const char *allowed;
 } tn_attr_schema;
 
