@@ -267,6 +267,41 @@ read_index(tnb_safetensors *s, const char *dir, const char *path, tnb_err *err)
     return st;
 }
 
+/* What there is in place of model.safetensors decides what to do. */
+static tnb_status
+no_weights(const char *dir, const char *const *names, uint32_t n, tnb_err *err)
+{
+    static const char *const pickles[] = {".bin", ".pth", ".pt", ".ckpt", ".bin.index.json"};
+    const char *gguf = NULL, *pickle = NULL, *other = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        gguf = tnb_ends_with(names[i], ".gguf") ? names[i] : gguf;
+        other = tnb_ends_with(names[i], ".safetensors") ? names[i] : other;
+        for (size_t k = 0; k < sizeof pickles / sizeof *pickles && !pickle; k++)
+            pickle = tnb_ends_with(names[i], pickles[k]) ? names[i] : NULL;
+    }
+    (void)tnb_fail(
+        err, TNB_NOT_FOUND,
+        "%s: the folder has neither model.safetensors nor model.safetensors.index.json%s%s", dir,
+        other || gguf || pickle ? ", but " : "",
+        other    ? other
+        : gguf   ? gguf
+        : pickle ? pickle
+                 : "");
+    if (other)
+        tnb_hint(err,
+                 "a checkpoint's weights are model.safetensors, or parts that "
+                 "model.safetensors.index.json lists; an adapter is merged into its model first");
+    else if (gguf)
+        tnb_hint(err, "name the GGUF file itself");
+    else if (pickle)
+        tnb_hint(err, "convert it, in that folder: python3 -c \"from transformers import "
+                      "AutoModelForCausalLM as M; M.from_pretrained('.', torch_dtype='auto')"
+                      ".save_pretrained('.')\"");
+    else
+        tnb_hint(err, "name the folder that has a checkpoint's weights beside its config.json");
+    return TNB_NOT_FOUND;
+}
+
 static tnb_status
 add_folder(tnb_safetensors *s, const char *dir, tnb_err *err)
 {
@@ -281,15 +316,8 @@ add_folder(tnb_safetensors *s, const char *dir, tnb_err *err)
     }
     if (index && !single)
         return read_index(s, dir, tnb_path_join(s->arena, dir, index), err);
-    if (!single) {
-        (void)tnb_fail(err, TNB_NOT_FOUND,
-                       "%s: the folder has neither model.safetensors nor "
-                       "model.safetensors.index.json",
-                       dir);
-        tnb_hint(err, "checkpoints in other forms (.bin, .pth) are converted with transformers' "
-                      "save_pretrained(..., safe_serialization=True)");
-        return TNB_NOT_FOUND;
-    }
+    if (!single)
+        return no_weights(dir, names, n, err);
     tnb_mapping map = {0};
     const char *path = tnb_path_join(s->arena, dir, single);
     TNB_TRY(tnb_map_file(path, 0, &map, err));

@@ -104,6 +104,14 @@ alone_recognizes(tn_ctx *ctx, const tnk_importer *imp, uint32_t i, const char *p
     return true;
 }
 
+/* An archive in zip's format or a bare pickle. */
+static bool
+is_pickle(const char *head, size_t n)
+{
+    return (n >= 4 && memcmp(head, "PK\003\004", 4) == 0) ||
+           (n >= 2 && head[0] == '\200' && head[1] >= 2 && head[1] <= 5);
+}
+
 const tnk_importer *
 tnk_find_importer(tn_ctx *ctx, const char *path)
 {
@@ -125,6 +133,15 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
         if (has_extension(imp, path) && !by_name)
             by_name = imp; /* it will say what is wrong with the file */
     }
+    if (is_pickle(head, n)) {
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
+                   "a file of torch.save, which only Python can read");
+        tnb_diag_hint(tn_diags(ctx),
+                      "export the model in Python with torch.onnx.export; the checkpoint of a "
+                      "language model with AutoModelForCausalLM's save_pretrained, which writes "
+                      "safetensors");
+        return NULL;
+    }
     if (by_name)
         return only_provider(ctx, by_name, clash, &err);
     struct stat st;
@@ -132,8 +149,17 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
         access(tnb_path_join(tn_arena(ctx), path, "config.json"), F_OK) != 0) {
         tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
                    "the folder has no config.json, so it is no checkpoint of transformers");
-        tnb_diag_hint(tn_diags(ctx),
-                      "name the folder that has config.json and safetensors, or a model's file");
+        const char **names, *gguf = NULL;
+        uint32_t n_names = 0;
+        if (tnb_list_dir(tn_arena(ctx), path, ".gguf", &names, &n_names, NULL) == TNB_OK && n_names)
+            gguf = names[0];
+        if (gguf)
+            tnb_diag_hint(tn_diags(ctx), "name the GGUF file itself: %s",
+                          tnb_path_join(tn_arena(ctx), path, gguf));
+        else
+            tnb_diag_hint(
+                tn_diags(ctx),
+                "name the folder that has config.json and safetensors, or a model's file");
         return NULL;
     }
     tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},

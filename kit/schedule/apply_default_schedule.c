@@ -291,8 +291,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_attr_schema options[] = {
-    {"rules", TN_ATTR_STRS, 0, "[]", "names of schedule rules, tried in this order",
-     "rule"},
+    {"rules", TN_ATTR_STRS, 0, "[]", "names of schedule rules, tried in this order", "rule"},
     {"trace", TN_ATTR_STR, 0, "\"\"",
      "file to write what the rules did to, as ApplyScheduleTrace reads it (\"-\": standard "
      "output)"},

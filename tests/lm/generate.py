@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from lmtest import models
+from lmtest import MODELS, models
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
 from clitest import DIGITS, TENON, check, done, path, refused, tenon, write  # noqa: E402
@@ -100,6 +100,20 @@ refused("two prompts", generate(tno, "--prompt", "a", "--prompt-file", "-"), "ca
 refused("top-p above 1", generate(tno, "--prompt", "a", "--top-p", "2"), "--top-p", status=(2,))
 os.makedirs(path("empty"))
 refused("a folder without a model", generate(path("empty"), "--prompt", "a"), "the folder has no config.json", "safetensors")
+write("empty/a.gguf", "")
+refused("a folder with a GGUF file", generate(path("empty"), "--prompt", "a"), "name the GGUF file itself: ", "empty/a.gguf")
+for name, data, texts in (("pytorch_model.bin", "", ("but pytorch_model.bin", "from_pretrained('.'", "save_pretrained('.')")),
+                          ("pytorch_model-00001-of-00002.bin", "", ("pytorch_model-", "save_pretrained")),
+                          ("consolidated.00.pth", "", ("consolidated.00.pth", "save_pretrained")),
+                          ("a.gguf", "", ("name the GGUF file",)),
+                          ("adapter_model.safetensors", "", ("adapter_model.safetensors", "merged")),
+                          ("notes.txt", "", ("neither model.safetensors",))):
+    shutil.rmtree(path("other"), ignore_errors=True)
+    write("other/" + name, data)
+    shutil.copy(os.path.join(MODELS, "llm", "tiny_llama", "config.json"), path("other"))
+    refused(f"a folder with {name} in place of safetensors", generate(path("other"), "--prompt", "a"), *texts)
+for magic in (b"PK\3\4", b"\x80\2", b"\x80\4"):
+    refused("a file of torch.save", generate(write("pytorch_model.bin", magic + b"x" * 600), "--prompt", "a"), "torch.save", "torch.onnx.export", "save_pretrained")
 refused("bench without a prompt", tenon("bench", tno), "tenon bench --prompt N --generate N")
 check("GGUF" in tenon("generate", "--help").stdout and "GGUF" in tenon("compile", "--help").stdout, "the help names checkpoints")
 refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "this is no language model")
