@@ -11,7 +11,7 @@ EXTRA_DIST += bench/build_tree.py bench/llm.py bench/limits bench/growth.py benc
 # Speed on the CPU (bench/cpu/run).
 EXTRA_DIST += bench/cpu/README.md bench/cpu/run bench/cpu/machine.c bench/cpu/chart.py bench/cpu/engines.py \
 	bench/cpu/kernels.py bench/cpu/machine.py bench/cpu/main.py bench/cpu/models.py bench/cpu/readme.py bench/cpu/records.py \
-	bench/cpu/report.py bench/cpu/startup.py bench/cpu/tenon.py bench/cpu/transformers.py
+	bench/cpu/choices.py bench/cpu/report.py bench/cpu/startup.py bench/cpu/tenon.py bench/cpu/transformers.py
 
 # Speed on an OpenCL device (bench/opencl/run.py).
 EXTRA_DIST += bench/opencl/README.md bench/opencl/run.py

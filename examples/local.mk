@@ -7,8 +7,8 @@ embedexampledir = $(docdir)/examples/embed
 dist_embedexample_DATA = examples/embed/README.md examples/embed/Makefile examples/embed/embed.c
 examples_digits_digits_SOURCES = examples/digits/digits.c
 examples_digits_digits_LDADD = $(RT_LIB) $(BASE_LIB)
-EXTRA_DIST += \
-	examples/digits/README.md \
+digitsexampledir = $(docdir)/examples/digits
+dist_digitsexample_DATA = \
 	examples/digits/digit0.npy \
 	examples/digits/digit1.npy \
 	examples/digits/digit2.npy \
@@ -17,7 +17,9 @@ EXTRA_DIST += \
 	examples/digits/digit5.npy \
 	examples/digits/digit6.npy \
 	examples/digits/digit7.npy \
-	examples/digits/digits.onnx \
+	examples/digits/digits.onnx
+EXTRA_DIST += \
+	examples/digits/README.md \
 	examples/digits/run.sh \
 	examples/digits/train.py \
 	examples/stories/README.md \

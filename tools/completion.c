@@ -110,11 +110,16 @@ bash_values(FILE *out, const char *values)
         fprintf(out, "words=\"%s\"", values);
 }
 
+/* A line of a case: the options of a command that have an effect beside the operand (NULL: any). */
 static void
-bash_options(FILE *out, const tnt_option *o)
+bash_options(FILE *out, const tnt_command *c, const char *operand)
 {
-    for (; o && o->name; o++)
-        fprintf(out, " --%s", o->name);
+    fprintf(out, "        %s/%s) words=\"", c->name, operand ? operand : "*");
+    for (int common = 0; common < 2; common++)
+        for (const tnt_option *o = common ? tnt_common_options : c->options; o && o->name; o++)
+            if (tnt_has_effect(c, o, operand))
+                fprintf(out, " --%s", o->name);
+    fputs("\" ;;\n", out);
 }
 
 static void
@@ -149,12 +154,19 @@ print_bash(FILE *out)
           out);
     for (int i = 0; tnt_commands[i]; i++)
         fprintf(out, " %s", tnt_commands[i]->name);
-    fputs("\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]} in\n", out);
+    fputs(
+        "\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]}/${COMP_WORDS[2]} in\n",
+        out);
     for (int i = 0; tnt_commands[i]; i++) {
-        fprintf(out, "        %s) words=\"", tnt_commands[i]->name);
-        bash_options(out, tnt_commands[i]->options);
-        bash_options(out, tnt_common_options);
-        fputs("\" ;;\n", out);
+        const char *of =
+            tnt_commands[i]->effects ? operand_words(tnt_commands[i], text, sizeof text) : NULL;
+        char word[64];
+        for (size_t n; of && *of; of += n + (of[n] == ' ')) {
+            n = strcspn(of, " ");
+            snprintf(word, sizeof word, "%.*s", (int)n, of);
+            bash_options(out, tnt_commands[i], word);
+        }
+        bash_options(out, tnt_commands[i], NULL);
     }
     fputs("        esac\n    elif [ \"$COMP_CWORD\" -eq 2 ]; then\n"
           "        case ${COMP_WORDS[1]} in\n        help) words=\"",
@@ -203,9 +215,11 @@ zsh_values(FILE *out, const char *values)
 }
 
 static void
-zsh_options(FILE *out, const tnt_option *o)
+zsh_options(FILE *out, const tnt_option *o, const tnt_command *c, const char *operand)
 {
     for (; o && o->name; o++) {
+        if (!tnt_has_effect(c, o, operand))
+            continue;
         const char *many = o->kind == TNT_LIST ? "*" : "";
         for (int form = o->letter ? 0 : 1; form < 2; form++) {
             fputs(" \\\n            '", out);
@@ -224,6 +238,28 @@ zsh_options(FILE *out, const tnt_option *o)
             fputc('\'', out);
         }
     }
+}
+
+/* The call that completes options and operands of a command beside its first operand (NULL: any). */
+static void
+zsh_arguments(FILE *out, const tnt_command *c, const char *operand)
+{
+    char text[256];
+    fputs(" _arguments", out);
+    zsh_options(out, c->options, c, operand);
+    zsh_options(out, tnt_common_options, c, operand);
+    if (strcmp(c->name, "help") == 0)
+        fputs(" \\\n            '1:subcommand:{_describe subcommand commands}'", out);
+    else if (operand_words(c, text, sizeof text))
+        fprintf(out, " \\\n            '1:what:(%s)'", text);
+    bool named = false;
+    for (int k = 0; k < N_SHOWN; k++)
+        named |= strcmp(shown[k].command, c->name) == 0;
+    if (named)
+        fputs(" \\\n            '2:name:_tenon_shown' '3:name: '", out);
+    else if (*c->operands && !operand_words(c, text, sizeof text) && strcmp(c->name, "help"))
+        fputs(" \\\n            '*:file:_files'", out);
+    fputs(" ;;\n", out);
 }
 
 static void
@@ -248,21 +284,20 @@ print_zsh(FILE *out)
           out);
     for (int i = 0; tnt_commands[i]; i++) {
         const tnt_command *c = tnt_commands[i];
-        fprintf(out, "        %s) _arguments", c->name);
-        zsh_options(out, c->options);
-        zsh_options(out, tnt_common_options);
-        if (strcmp(c->name, "help") == 0)
-            fputs(" \\\n            '1:subcommand:{_describe subcommand commands}'", out);
-        else if (operand_words(c, text, sizeof text))
-            fprintf(out, " \\\n            '1:what:(%s)'", text);
-        bool named = false;
-        for (int k = 0; k < N_SHOWN; k++)
-            named |= strcmp(shown[k].command, c->name) == 0;
-        if (named)
-            fputs(" \\\n            '2:name:_tenon_shown' '3:name: '", out);
-        else if (*c->operands && !operand_words(c, text, sizeof text) && strcmp(c->name, "help"))
-            fputs(" \\\n            '*:file:_files'", out);
-        fputs(" ;;\n", out);
+        const char *of = c->effects ? operand_words(c, text, sizeof text) : NULL;
+        char word[64];
+        fprintf(out, "        %s)%s", c->name, of ? "\n        case $words[2] in\n" : "");
+        for (size_t n; of && *of; of += n + (of[n] == ' ')) {
+            n = strcspn(of, " ");
+            snprintf(word, sizeof word, "%.*s", (int)n, of);
+            fprintf(out, "        %s)", word);
+            zsh_arguments(out, c, word);
+        }
+        if (c->effects)
+            fputs("        *)", out);
+        zsh_arguments(out, c, NULL);
+        if (c->effects)
+            fputs("        esac ;;\n", out);
     }
     fputs("    esac\n}\n_tenon_shown()\n{\n    case $command-$line[1] in\n", out);
     for (int i = 0; i < N_SHOWN; i++)
@@ -294,22 +329,39 @@ fish_values(FILE *out, const char *values)
         fprintf(out, " -x -a '%s'", values);
 }
 
+/* The option of each command that it has an effect on, beside the operands where it has. */
 static void
-fish_options(FILE *out, const tnt_option *o, const char *command)
+fish_option(FILE *out, const tnt_option *o, const tnt_command *c)
 {
-    for (; o && o->name; o++) {
-        fputs("complete -c tenon", out);
-        if (command)
-            fprintf(out, " -n '__fish_seen_subcommand_from %s'", command);
-        if (o->letter)
-            fprintf(out, " -s %c", o->letter);
-        fprintf(out, " -l %s", o->name);
-        if (o->kind != TNT_FLAG)
-            fish_values(out, values_of(o));
-        fputs(" -d '", out);
-        fish_text(out, o->doc);
-        fputs("'\n", out);
+    char text[256], word[64];
+    const char *of = c->effects ? operand_words(c, text, sizeof text) : NULL;
+    bool all = true;
+    tnb_buf beside = {0};
+    for (size_t n; of && *of; of += n + (of[n] == ' ')) {
+        n = strcspn(of, " ");
+        snprintf(word, sizeof word, "%.*s", (int)n, of);
+        bool has = tnt_has_effect(c, o, word);
+        all &= has;
+        if (has)
+            tnb_buf_printf(&beside, " %s", word);
     }
+    if (!tnt_has_effect(c, o, NULL)) {
+        tnb_buf_free(&beside);
+        return;
+    }
+    fprintf(out, "complete -c tenon -n '__fish_seen_subcommand_from %s", c->name);
+    if (!all)
+        fprintf(out, "; and __fish_seen_subcommand_from%s", beside.s ? beside.s : "");
+    fputc('\'', out);
+    tnb_buf_free(&beside);
+    if (o->letter)
+        fprintf(out, " -s %c", o->letter);
+    fprintf(out, " -l %s", o->name);
+    if (o->kind != TNT_FLAG)
+        fish_values(out, values_of(o));
+    fputs(" -d '", out);
+    fish_text(out, o->doc);
+    fputs("'\n", out);
 }
 
 static void
@@ -328,14 +380,15 @@ print_fish(FILE *out)
         fish_text(out, tnt_commands[i]->summary);
         fputs("'\n", out);
     }
-    fish_options(out, tnt_common_options, NULL);
     fputs("complete -c tenon -n '__fish_seen_subcommand_from help' -f -a '", out);
     for (int i = 0; tnt_commands[i]; i++)
         fprintf(out, "%s%s", i ? " " : "", tnt_commands[i]->name);
     fputs("'\n", out);
     for (int i = 0; tnt_commands[i]; i++) {
         const tnt_command *c = tnt_commands[i];
-        fish_options(out, c->options, c->name);
+        for (int common = 0; common < 2; common++)
+            for (const tnt_option *o = common ? tnt_common_options : c->options; o && o->name; o++)
+                fish_option(out, o, c);
         if (operand_words(c, text, sizeof text))
             fprintf(out,
                     "complete -c tenon -n '__fish_seen_subcommand_from %s; and not "

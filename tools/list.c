@@ -337,8 +337,6 @@ run(tnt_session *s, const tnt_args *a)
     const char *what = a->operands[0];
     size_t k = 0;
     listing l = {.s = s, .a = a, .json = tnt_has(a, "json"), .names = tnt_has(a, "names")};
-    if (tnt_has(a, "why") && strcmp(what, "plugins") != 0)
-        return tnt_usage(a->command, "option '--why' is for 'list plugins'");
     if (a->n_operands > 1 && strcmp(what, "legalizers") != 0)
         return tnt_usage(a->command, "a list of %s takes no further operand", what);
     while (k < N_PROVIDED && strcmp(provided[k].list, what) != 0)
@@ -392,5 +390,6 @@ const tnt_command tnt_command_list = {
                               "tenon list legalizers cpu",
                               "the operators with code of their own for the target cpu", NULL},
     .ignores = "debug|tuning-db",
+    .effects = (const char *const[]){"why plugins", NULL},
     .run = run,
 };

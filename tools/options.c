@@ -179,10 +179,23 @@ static bool
 is_named(const char *names, const char *name)
 {
     const size_t n = strlen(name);
-    for (const char *p = names; p && (p = strstr(p, name)); p += n)
+    for (const char *p = names; n && p && (p = strstr(p, name)); p += n)
         if ((p == names || p[-1] == '|') && (p[n] == '|' || !p[n]))
             return true;
     return false;
+}
+
+bool
+tnt_has_effect(const tnt_command *c, const tnt_option *o, const char *operand)
+{
+    const size_t n = strlen(o->name);
+    const bool common = find_in(tnt_common_options, o->name, n, 0) == o;
+    if (common && (find_in(c->options, o->name, n, 0) || is_named(c->ignores, o->name)))
+        return false;
+    for (const char *const *e = c->effects; operand && e && *e; e++)
+        if (strncmp(*e, o->name, n) == 0 && (*e)[n] == ' ')
+            return is_named(*e + n + 1, operand);
+    return true;
 }
 
 /* An option without effect is a mistake. */
@@ -198,8 +211,13 @@ check_effects(const tnt_command *c, const tnt_args *a)
         }
         if (first_of(o->without, tnt_has, a, name))
             return tnt_usage(c, "option '--%s' has no effect beside '--%s'", o->name, name);
-        if (is_named(c->ignores, o->name) && !find_in(c->options, o->name, strlen(o->name), 0))
+        if (!tnt_has_effect(c, o, NULL))
             return tnt_usage(c, "option '--%s' has no effect on 'tenon %s'", o->name, c->name);
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(c->operands, " "), c->operands);
+        if (a->n_operands && is_named(name, a->operands[0]) &&
+            !tnt_has_effect(c, o, a->operands[0]))
+            return tnt_usage(c, "option '--%s' has no effect on '%s %s'", o->name, c->name,
+                             a->operands[0]);
     }
     return TNT_OK;
 }
@@ -330,19 +348,12 @@ tnt_float(const tnt_args *a, const char *name, double otherwise, double lo, doub
 
 /* ---- help ---- */
 
-/* Whether a command has an option of its own under the name of a common one, or ignores it. */
-static bool
-is_hidden(const tnt_command *c, const tnt_option *o)
-{
-    return c && (find_in(c->options, o->name, strlen(o->name), 0) || is_named(c->ignores, o->name));
-}
-
 /* Those that `c` has itself are left out; NULL: all. */
 static void
 print_options(const tnt_option *o, const tnt_command *c)
 {
     for (; o && o->name; o++) {
-        if (is_hidden(c, o))
+        if (c && !tnt_has_effect(c, o, NULL))
             continue;
         char left[64];
         char letter[8] = "    ";
@@ -407,7 +418,7 @@ static void
 roff_options(FILE *out, const tnt_option *o, const tnt_command *c)
 {
     for (; o && o->name; o++) {
-        if (is_hidden(c, o))
+        if (c && !tnt_has_effect(c, o, NULL))
             continue;
         fputs(".TP\n", out);
         if (o->letter)

@@ -397,27 +397,12 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
     return found ? TNT_OK : TNT_FAILED;
 }
 
-/* Options and operands that would have no effect on what is shown. TNT_OK, or another after a message. */
+/* Operands that would have no effect on what is shown. TNT_OK, or another after a message. */
 static int
-check_effect(const tnt_args *a, const char *what)
+check_operands(const tnt_args *a, const char *what)
 {
-    static const struct {
-        const char *option, *of; /* the things shown, between blanks */
-    } known[] = {{"target", " kernel pipeline placement target "},
-                 {"profile", " pipeline kernel placement "},
-                 {"pass-config", " kernel placement "},
-                 {"dim", " model kernel placement "},
-                 {"quantize", " model kernel placement "},
-                 {"bind", " model kernel placement "},
-                 {"jobs", " kernel "},
-                 {"cost", " kernel "},
-                 {"debug", " kernel placement "}};
     char word[64];
     snprintf(word, sizeof word, " %s ", what);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (tnt_has(a, known[i].option) && !strstr(known[i].of, word))
-            return tnt_usage(a->command, "option '--%s' has no effect on 'show %s'",
-                             known[i].option, what);
     if (tnt_has(a, "target") && a->n_operands > 1 && strcmp(what, "kernel") != 0 &&
         strcmp(what, "placement") != 0)
         return tnt_usage(a->command, "the target is given twice: as '%s' and with -t",
@@ -442,7 +427,7 @@ run(tnt_session *s, const tnt_args *a)
         known |= strcmp(what, kinds[i]) == 0;
     if (!known)
         return tnt_unknown(a->command, "cannot show", what, kinds, sizeof kinds / sizeof *kinds);
-    int status = check_effect(a, what);
+    int status = check_operands(a, what);
     if (status != TNT_OK)
         return status;
     if (strcmp(what, "config") == 0)
@@ -491,6 +476,17 @@ run(tnt_session *s, const tnt_args *a)
     return show_kernel(s, a, name, a->n_operands > 2 ? a->operands[2] : NULL);
 }
 
+static const char *const effects[] = {"target kernel|pipeline|placement|target",
+                                      "profile pipeline|kernel|placement",
+                                      "pass-config kernel|placement",
+                                      "dim model|kernel|placement",
+                                      "quantize model|kernel|placement",
+                                      "bind model|kernel|placement",
+                                      "jobs kernel",
+                                      "cost kernel",
+                                      "debug kernel|placement",
+                                      NULL};
+
 const tnt_command tnt_command_show = {
     .name = "show",
     .operands =
@@ -527,5 +523,6 @@ const tnt_command tnt_command_show = {
             "the names of a model's kernels; add a name to see its source",
             "tenon show kernel model.onnx -t gpu_generic --cost",
             "bytes and operations, bank conflicts and what limits the blocks of each kernel", NULL},
+    .effects = effects,
     .run = run,
 };

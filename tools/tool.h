@@ -71,6 +71,8 @@ typedef struct tnt_command {
     int min_operands, max_operands; /* max -1: no limit */
     bool bare;                      /* works without a session: `s` is NULL */
     const char *ignores; /* common options without effect, '|' between them; NULL: none */
+    /* options that have an effect beside some first operands only: "OPTION one|another", ..., NULL; NULL: none */
+    const char *const *effects;
     bool loads_nothing;  /* its session is opened without loading any plugin */
     int (*run)(tnt_session *s, const tnt_args *a);
 } tnt_command;
@@ -119,6 +121,9 @@ tnt_usage(const tnt_command *c, const char *fmt, ...) TNB_PRINTF(2, 3);
 int
 tnt_unknown(const tnt_command *c, const char *what, const char *word, const char *const *names,
             uint32_t n);
+/* Whether an option, one of the command's or a common one, has an effect beside this first operand (NULL: beside some). */
+bool
+tnt_has_effect(const tnt_command *c, const tnt_option *o, const char *operand);
 /* What a user may like to know, on standard error; nothing with -q. */
 void
 tnt_remark(const tnt_args *a, const char *fmt, ...) TNB_PRINTF(2, 3);

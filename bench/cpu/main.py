@@ -3,6 +3,7 @@
 
 models        convolutional models of --models, beside ONNX Runtime and OpenVINO; those named light_* with seeded weights
 transformers  BERT- and GPT-shaped graphs, beside the same
+choices       what `tenon bench` compiles for by itself, beside x86-64-v3, native, and native with vectors of 32 bytes
 startup       squeezenet: compiling it cold, and the first answer of a new process
 kernels       single kernels: the part of the measured multiply-add peak or of the stream bandwidth that each reaches
 
@@ -18,6 +19,7 @@ import time
 import numpy as np
 
 import chart
+import choices
 import engines
 import kernels
 import machine
@@ -27,7 +29,7 @@ from records import Records
 from report import DISPATCHED
 from tenon import Failed, Tenon
 
-PARTS = ["models", "transformers", "startup", "kernels"]
+PARTS = ["models", "transformers", "choices", "startup", "kernels"]
 QUICK = ["cnn_mnist_pytorch", "light_squeezenet", "yunet_n_320_320", "bert-128"]
 
 
@@ -161,6 +163,32 @@ def measure_model(run, part, m, which):
             run.say(report.model_line(m.name, m.batch, t, done))
 
 
+def bench_choices(run, sources):
+    import models
+    cache = os.path.join(run.work, "cache-choices")
+    for name, source in sources.items():
+        if not run.wanted(name) or (run.args.quick and name not in QUICK and not run.args.only):
+            continue
+        m = models.Model(name, 1, source)
+        todo = [t for t in run.threads if not run.is_known(run.records.get("choices", name, str(t)))]
+        if not todo or run.time_is_up():
+            continue
+        try:
+            run.prepare(m)
+            if run.args.prepare:
+                choices.prepare(run.tenon, cache, m, run.work)
+            for t in [] if run.args.prepare else todo:
+                if run.time_is_up():
+                    break
+                r = {"ms": choices.measure(run.tenon, cache, m, run.work, t, run.seconds, run.repeat), "build": run.tenon.build}
+                run.records.put(r, "choices", name, str(t))
+                run.say(choices.lines({"choices": {name: {str(t): r}}})[1])
+        except (models.Skipped, Failed) as e:
+            for t in todo:
+                run.records.put({"failed": str(e), "build": run.tenon.build}, "choices", name, str(t))
+            run.say(f"{name}: failed: {e}")
+
+
 def bench_startup(run, sources):
     import models
     for name in ("light_squeezenet", "squeezenet_fp16"):
@@ -231,6 +259,9 @@ def main():
         if "transformers" in args.parts:
             import models
             bench_models(run, "transformers", models.shaped_transformers(), batches)
+        if "choices" in args.parts:
+            import models
+            bench_choices(run, {**(models.with_data(args.models) if args.models else {}), **models.shaped_transformers()})
         if "startup" in args.parts:
             bench_startup(run, sources)
         if "kernels" in args.parts:

@@ -253,5 +253,12 @@ def convolutional(folder):
     return {os.path.basename(f): from_folder(f) for f in found}
 
 
+def with_data(folder):
+    """Sources by name of all models that have a data set."""
+    found = sorted(f for f in glob.glob(os.path.join(folder, "*")) if os.path.exists(os.path.join(f, "model.onnx"))
+                   and os.path.exists(os.path.join(f, "test_data_set_0", "input_0.pb")))
+    return {os.path.basename(f): from_folder(f) for f in found}
+
+
 def shaped_transformers():
     return {name: (lambda make=make: make()) for name, make in transformers.GRAPHS.items()}

@@ -2,6 +2,7 @@
 """Records as a text of tables."""
 import math
 
+import choices
 import startup
 from kernels import LIMITS, fraction, kernels
 
@@ -203,6 +204,7 @@ def failures(records):
         out += [name for name, by in records.get(part, {}).items() if any("failed" in r for r in by.values())]
         out += [name for name, _, threads, rounds in entries(records, part)
                 if threads and any("failed" in r.get(DISPATCHED, {}) for r in rounds)]
+    out += choices.failures(records)
     return out + [name for name, r in records.get("startup", {}).items() if "failed" in r]
 
 
@@ -218,6 +220,8 @@ def table(records):
         lines += ["Convolutional models", *model_tables(records, "models", 0.7), ""]
     if records.get("transformers"):
         lines += ["Transformers", *model_tables(records, "transformers", 0.9), ""]
+    if records.get("choices"):
+        lines += ["Choice of instructions", *choices.lines(records), ""]
     lines += startup_lines(records) + [""]
     if records.get("kernels"):
         lines += kernel_tables(records)

@@ -7,7 +7,7 @@ TOOLS_TESTS = \
 	tests/tools/check_config.py tests/tools/check_fields.py tests/tools/check_plugin.py \
 	tests/tools/check_tables.py \
 	tests/tools/entries.py \
-	tests/tools/configuration.py \
+	tests/tools/completion.py tests/tools/configuration.py \
 	tests/tools/doctor.py \
 	tests/tools/expect.py tests/tools/extents.py \
 	tests/tools/limits.py tests/tools/locks.py \

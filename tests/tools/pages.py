@@ -16,7 +16,6 @@ sys.path[:0] = [os.path.join(SRC, "tests", "vendor"), os.path.join(SRC, "tests",
 os.environ.setdefault("TENON", "tenon")
 os.environ.setdefault("top_srcdir", SRC)
 os.environ.setdefault("top_builddir", SRC)
-from clitest import npy_bytes  # noqa: E402
 from tutorial import steps  # noqa: E402
 
 PREFIX = sys.argv[1] if len(sys.argv) > 1 else None
@@ -59,8 +58,14 @@ def environment(work):
             env.pop(v, None)
         pc = glob.glob(os.path.join(PREFIX, "**", "tenon-rt.pc"), recursive=True)
         env["PKG_CONFIG_PATH"] = os.path.dirname(pc[0]) if pc else ""
+        env["DOC"] = os.path.dirname(glob.glob(os.path.join(PREFIX, "**", "doc", "**", "embedding.md"), recursive=True)[0])
         os.symlink(os.path.join(PREFIX, "bin", "tenon"), os.path.join(bin_folder, "tenon"))
     else:
+        env["DOC"] = os.path.join(work, "doc")  # as it is installed
+        for e, names in (("embed", "*"), ("digits", "digit*.[no]*")):
+            os.makedirs(os.path.join(env["DOC"], "examples", e))
+            for f in glob.glob(os.path.join(SRC, "examples", e, names)):
+                shutil.copy(f, os.path.join(env["DOC"], "examples", e))
         os.symlink(os.environ["TENON"], os.path.join(bin_folder, "tenon"))
         lib = [os.path.join(BUILD, d, ".libs") for d in ("runtime", os.path.join("core", "base"))]
         answers = {"--cflags": f"-I{SRC}/include -I{BUILD}/include", "--libs": " ".join(f"-L{d}" for d in lib) + " -ltenon-rt -ltenon-base",
@@ -96,11 +101,6 @@ def run_page(page):
     env = environment(work)
     folder = os.path.join(work, "here")
     os.mkdir(folder)
-    for f in glob.glob(os.path.join(SRC, "examples", "embed", "*")) + glob.glob(os.path.join(SRC, "examples", "digits", "digit*")):
-        if os.path.isfile(f):
-            shutil.copy(f, folder)
-    with open(os.path.join(folder, "wrong.npy"), "wb") as f:
-        f.write(npy_bytes("<f4", (1, 1, 9, 9), [0] * 81))
     n = 0
     for _, at, command, quoted in steps(page):
         r = subprocess.run(["sh", "-c", command], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -59,9 +59,9 @@ if not shutil.which("pkg-config"):
 example = glob.glob(os.path.join(PREFIX, "**", "examples", "embed", "embed.c"), recursive=True)
 for f in glob.glob(os.path.join(os.path.dirname(example[0]), "*")):
     shutil.copy(f, work)
-digits = os.path.join(SRC, "examples", "digits")
-shutil.copy(os.path.join(digits, "digits.onnx"), work)
-shutil.copy(os.path.join(digits, "digit7.npy"), work)
+digits = os.path.join(os.path.dirname(os.path.dirname(example[0])), "digits")
+for f in ("digits.onnx", "digit7.npy"):
+    shutil.copy(os.path.join(digits, f), work)
 r = run("tenon", "compile", "digits.onnx", "-o", "digits.tno")
 check(r.returncode == 0, "tenon compile", r)
 
@@ -101,6 +101,21 @@ for name, command in builds.items():
     r = run("./hour-" + name, "digits.tno", "digit7.npy")
     check(r.returncode == 0, f"embedder.c as {name}: {r.stdout.strip()}", r)
 check("tnb_cache_open" in run("nm", "hour-c-files").stdout, "a program that asks for parameter files has them")
+
+# ---- the page's own pieces ----
+with open(glob.glob(os.path.join(PREFIX, "**", "embedding.md"), recursive=True)[0], encoding="utf-8") as f:
+    pieces = re.findall(r"(?:^    (?!\$).*;\n)(?:^    .*\n)*", f.read(), re.M)
+check(len(pieces) == 2, f"{len(pieces)} pieces of C in embedding.md")
+INCLUDES = "#include <stddef.h>\n#include <tenon/rt/plugin.h>\n#include <tenon/rt/session.h>\n"
+for i, (text, options) in enumerate((
+        ("int main(void) { static float pixels[64], p[10]; tnb_err err = {0};\n" + pieces[0] + "return st != TNB_OK || !(p[0] > 0); }", shared),
+        (pieces[1] + "int main(void) { return options.n_drivers != 1; }", static[1:]))):
+    with open(os.path.join(work, f"piece{i}.c"), "w") as f:
+        f.write(INCLUDES + text)
+    r = run(*CC, "-std=c11", *strict, f"piece{i}.c", *options, "-o", f"piece{i}")
+    check(r.returncode == 0, "a piece of the page compiles", r)
+    r = run(f"./piece{i}")
+    check(r.returncode == 0, "and runs", r)
 
 shutil.rmtree(work, ignore_errors=True)
 print(f"{failed} failed")
