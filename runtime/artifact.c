@@ -328,7 +328,8 @@ tnr_artifact_open_borrowed(const void *bytes, size_t n, const char *name, tnr_ar
         (void)tnb_fail(err, TNB_INVALID,
                        "%s: the memory of an artifact begins %u bytes behind a multiple of %d",
                        name, (unsigned)((uintptr_t)bytes % TNB_TNO_ALIGN), TNB_TNO_ALIGN);
-        tnb_hint(err, "align it, or let tnr_artifact_open_memory copy it");
+        tnb_hint(err, "align it to %d bytes; tnr_artifact_open_memory copies what is not aligned",
+                 TNB_TNO_ALIGN);
         return TNB_INVALID;
     }
     return open_bytes((void *)(uintptr_t)bytes, n, HOLDS_NOTHING, -1, NULL, name, out, err);

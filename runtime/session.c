@@ -73,7 +73,10 @@ make_runtime(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
     }
     if (opt->options)
         TNB_TRY(tnr_take_options(opt->options, &options, err));
-    NEED_N(opt->drivers, opt->n_drivers, err);
+    if (opt->n_drivers && !opt->drivers)
+        return tnb_fail(err, TNB_INVALID,
+                        "the options of a session: n_drivers is %" PRIu32 ", but drivers is NULL",
+                        opt->n_drivers);
     if (!options.plugins && !opt->n_drivers)
         TNB_TRY(find_installation(s, &options, err));
     TNB_TRY(tnr_runtime_new(&options, &s->own, err));
@@ -113,7 +116,7 @@ take_session_options(const tnr_session_options *opt, tnr_session_options *out, t
 {
     *out = (tnr_session_options){0};
     if (opt && opt->size && opt->size != sizeof *out) {
-        (void)tnb_fail(err, TNB_ABI, "the options of a session have %" PRIu32 " bytes of %zu",
+        (void)tnb_fail(err, TNB_ABI, "the options of a session: size is %" PRIu32 ", expected %zu",
                        opt->size, sizeof *out);
         tnb_hint(err, "rebuild the program against the headers of this Tenon");
         return TNB_ABI;
@@ -213,9 +216,11 @@ find_io(const tnr_io *all, uint32_t n, const tnr_binding *b, uint32_t place, con
     uint32_t i = 0;
     if (!b->name) {
         *out = place;
-        return place < n ? TNB_OK
-                         : tnb_fail(err, TNB_NOT_FOUND, "%s %" PRIu32 " of a function of %" PRIu32,
-                                    what, place, n);
+        return place < n
+                   ? TNB_OK
+                   : tnb_fail(err, TNB_NOT_FOUND,
+                              "%s %" PRIu32 ", counted from 0, is given; the function has %" PRIu32,
+                              what, place, n);
     }
     while (i < n && strcmp(all[i].name, b->name) != 0) {
         if (i < sizeof names / sizeof *names)
@@ -274,9 +279,12 @@ complete(const tnr_io *io, const tnr_binding *b, tnr_binding *out, tnb_err *err)
         return read_dl(b->dl, io->name, out, err);
     if (tnb_dtype_is_void(out->dtype))
         out->dtype = io->dtype;
-    if (tnb_dtype_is_void(out->dtype) || out->ndim < 0 || out->ndim > TNR_BINDING_DIMS)
-        return tnb_fail(err, TNB_SHAPE, "input '%s': no dtype, or %" PRId32 " dimensions", io->name,
-                        out->ndim);
+    if (tnb_dtype_is_void(out->dtype))
+        return tnb_fail(err, TNB_SHAPE, "input '%s': no dtype is given, and the function has none",
+                        io->name);
+    if (out->ndim < 0 || out->ndim > TNR_BINDING_DIMS)
+        return tnb_fail(err, TNB_SHAPE, "input '%s': ndim is %" PRId32 ", expected 0 to %d",
+                        io->name, out->ndim, TNR_BINDING_DIMS);
     if (out->ndim == 0 && io->ndim > 0) {
         out->ndim = io->ndim;
         for (int32_t i = 0; i < io->ndim && i < TNR_BINDING_DIMS; i++)

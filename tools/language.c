@@ -80,6 +80,10 @@ tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t 
         st = check_context(a, out->model, context, &err);
     if (st == TNB_OK)
         return true;
+    if (!strstr(err.message, path))
+        tnb_err_prefix(&err, "%s", path);
+    if (st == TNB_UNSUPPORTED && strcmp(a->command->name, "bench") == 0)
+        tnb_hint(&err, "leave --prompt and --generate out: they measure language models");
     tnt_complain(&err);
     tnt_language_close(out);
     return false;

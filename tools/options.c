@@ -198,13 +198,34 @@ tnt_has_effect(const tnt_command *c, const tnt_option *o, const char *operand)
     return true;
 }
 
-/* An option without effect is a mistake. */
+/* Files and folders that are written, but for what `tenon opt` prints. */
+static bool
+is_written(const tnt_command *c, const tnt_option *o)
+{
+    static const char *const names[] = {"output",  "output-dir", "reproducer",
+                                        "dump-ir", "trace",      "tuning-db"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        is |= strcmp(o->name, names[i]) == 0;
+    return is && !(strcmp(c->name, "opt") == 0 && strcmp(o->name, "output") == 0);
+}
+
+/* An option without effect is a mistake, and so is one whose value cannot be meant. */
 static int
 check_effects(const tnt_command *c, const tnt_args *a)
 {
     char name[64];
     for (int i = 0; i < a->n_given; i++) {
         const tnt_option *o = a->given[i].option;
+        const char *value = a->given[i].value;
+        if (value && strcmp(value, "-") == 0 && is_written(c, o))
+            return tnt_usage(c, "option '--%s' needs a name: nothing is written to standard output",
+                             o->name);
+        if (value && o->metavar && strcmp(o->metavar, "NAME=FILE") == 0 && !strchr(value, '='))
+            return tnt_usage(c,
+                             "option '--%s': expected NAME=FILE or #INDEX=FILE, found '%s'; tenon "
+                             "show model prints the names",
+                             o->name, value);
         if (o->needs && !first_of(o->needs, tnt_has, a, name)) {
             snprintf(name, sizeof name, "%.*s", (int)strcspn(o->needs, "|"), o->needs);
             return tnt_usage(c, "option '--%s' has no effect without '--%s'", o->name, name);

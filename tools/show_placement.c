@@ -61,16 +61,16 @@ find_patterns(struct placement *p, const tn_pass_list *dispatch)
     }
 }
 
-/* Why no pattern took the value of a variable. */
+/* Why no pattern took the value of a variable: a line for each pattern that is for such operators, in the column of print_rows. */
 static const char *
 reason(struct placement *p, const tn_expr *var)
 {
-    const char *why = "";
+    const char *why = "", *other = tn_strf(p->ctx, "%s: there is ", tn_var_name(var));
     for (uint32_t i = 0; i < p->patterns.n; i++) {
         const tnk_fusion_pattern *e = p->patterns.at[i];
         const tnk_pat *pat = tnk_pattern_make(p->ctx, e);
         const char *own = pat ? tnk_pat_why(pat, p->graph, var) : "";
-        if (own && !*own)
+        if (own && (!*own || strncmp(own, other, strlen(other)) == 0))
             continue;
         if (!own) {
             tnk_match m = {0};
@@ -78,7 +78,8 @@ reason(struct placement *p, const tn_expr *var)
                          (!e->check || e->check(p->ctx, &m, e->self));
             own = holds ? "it matches, and is taken by nothing" : "its check refuses this one";
         }
-        why = tn_strf(p->ctx, "%s%s%s: %s", why, *why ? "; " : "", e->base.name, own);
+        why = tn_strf(p->ctx, "%s%s%s: %s", why,
+                      *why ? "\n                                      " : "", e->base.name, own);
     }
     return *why            ? why
            : p->patterns.n ? "no pattern is for this operator"

@@ -73,7 +73,7 @@ typedef struct tnt_command {
     const char *ignores; /* common options without effect, '|' between them; NULL: none */
     /* options that have an effect beside some first operands only: "OPTION one|another", ..., NULL; NULL: none */
     const char *const *effects;
-    bool loads_nothing;  /* its session is opened without loading any plugin */
+    bool loads_nothing; /* its session is opened without loading any plugin */
     int (*run)(tnt_session *s, const tnt_args *a);
 } tnt_command;
 

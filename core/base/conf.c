@@ -80,6 +80,8 @@ type_fits(tnb_conf *c, const tnb_conf_key *k, tnb_conf_value *v, tnb_diags *d)
     case TNB_CONF_INT:
         if (!tnb_read_i64(v->value, strlen(v->value), &i)) {
             refuse(d, v, TNB_INVALID, "'%s' is '%s', expected an integer", v->key, v->value);
+            if (strchr(v->value, '#'))
+                tnb_diag_hint(d, "behind a value only ';' begins a comment");
             return false;
         }
         if ((k->least || k->most) && (i < k->least || i > k->most)) {

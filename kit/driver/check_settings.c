@@ -482,13 +482,14 @@ check_option(tn_ctx *ctx, const tn_pass *pass, const tnb_conf_value *v)
     if (!value || tn_is(value, TN_KIND_PAIR))
         return; /* recorded; or a reference, which takes a module */
     const tn_attr_schema rows[2] = {*row, {0}};
-    tn_op schema = {.base.size = sizeof schema,
-                    .base.name = tn_strf(ctx, "pass %s", pass->base.name),
-                    .attrs = rows};
     tn_loc before = tn_at(ctx, tn_loc_make(ctx, driver_place(v)));
-    const tn_node *options = tn_op_attrs(ctx, &schema, tn_dictv(ctx, row->name, value, NULL));
+    tn_pass one = *pass;
+    one.options = rows;
+    const tn_pass_item item = {.name = pass->base.name,
+                               .options = tn_dictv(ctx, row->name, value, NULL)};
+    const tn_node *options = tn_pass_options(ctx, &one, &item, tn_module_new(ctx));
     tn_at(ctx, before);
-    if (options)
+    if (options && !tn_is_error(options))
         check_entries(ctx, pass, options, driver_place(v));
 }
 

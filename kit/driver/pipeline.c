@@ -163,6 +163,9 @@ complain(struct maker *m, const tnb_conf_value *v, const char *what, const char 
 {
     m->failed = true;
     tnb_conf_report(v, tn_diags(m->ctx), TNB_NOT_FOUND, "'%s' %s", name, what);
+    const char *near = tn_nearest_name(tn_ctx_registry(m->ctx), "pass", name);
+    if (near && strcmp(near, name) != 0)
+        tnb_diag_hint(tn_diags(m->ctx), "did you mean '%s'?", near);
 }
 
 /* ---- replace and drop ---- */
@@ -297,8 +300,14 @@ insert_one(struct maker *m, const tnb_conf_value *v)
         return;
     }
     if (!find_anchor(m, &a, &phase, &at)) {
-        complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there",
-                 a.name);
+        const int64_t wanted = a.occurrence;
+        a.occurrence = 1;
+        if (wanted > 1 && find_anchor(m, &a, &phase, &at))
+            complain(m, v, "does not stand so often in the pipeline",
+                     tn_strf(m->ctx, "%s#%lld", a.name, (long long)wanted));
+        else
+            complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there",
+                     a.name);
         return;
     }
     tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];

@@ -116,7 +116,8 @@ for magic in (b"PK\3\4", b"\x80\2", b"\x80\4"):
     refused("a file of torch.save", generate(write("pytorch_model.bin", magic + b"x" * 600), "--prompt", "a"), "torch.save", "torch.onnx.export", "save_pretrained")
 refused("bench without a prompt", tenon("bench", tno), "tenon bench --prompt N --generate N")
 check("GGUF" in tenon("generate", "--help").stdout and "GGUF" in tenon("compile", "--help").stdout, "the help names checkpoints")
-refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "this is no language model")
+refused("a model that is none", generate(os.path.join(DIGITS, "digits.onnx"), "--prompt", "a"), "digits.onnx: this is no language model")
+refused("bench of a model that is none", tenon("bench", os.path.join(DIGITS, "digits.onnx"), "--prompt", "1"), "leave --prompt and --generate out")
 refused("a tokenizer that is none", generate(tno, "--prompt", "a", "--tokenizer", BIN), "this is no tokenizer")
 
 r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "3", "--json")

@@ -160,12 +160,50 @@ a_call_does_not_wait_for_itself(void **state)
     }
 }
 
+/* ---- what a caller may get wrong ---- */
+
+static void
+refused(uint32_t n_in, const tnr_binding *in, uint32_t n_out, tnb_status status, const char *text)
+{
+    static float y[2][N];
+    tnb_err err = {0};
+    tnr_binding out[2] = {{.data = y[0], .bytes = sizeof y[0]},
+                          {.data = y[1], .bytes = sizeof y[1]}};
+    assert_int_equal(tnr_session_run(session, in, n_in, out, n_out, &err), status);
+    if (!strstr(err.message, text))
+        fail_msg("'%s' does not say '%s'", err.message, text);
+}
+
+static void
+messages_speak_of_the_callers_arguments(void **state)
+{
+    (void)state;
+    static float x[N];
+    tnr_binding in[2] = {{.data = x}, {.data = x}};
+    refused(2, in, 1, TNB_NOT_FOUND, "input 1, counted from 0, is given; the function has 1");
+    refused(1, in, 2, TNB_NOT_FOUND, "output 1, counted from 0, is given; the function has 1");
+    for (int k = 0; k < 2; k++) {
+        in[0].ndim = k ? -1 : 9;
+        refused(1, in, 1, TNB_SHAPE,
+                k ? "ndim is -1, expected 0 to 8" : "ndim is 9, expected 0 to 8");
+    }
+    tnb_err err = {0};
+    tnr_session *s = NULL;
+    tnr_session_options o = {.size = sizeof o, .n_drivers = 1};
+    assert_int_equal(tnr_session_open(in_scratch("double.tno"), &o, &s, &err), TNB_INVALID);
+    assert_non_null(strstr(err.message, "n_drivers is 1, but drivers is NULL"));
+    o = (tnr_session_options){.size = 12345};
+    assert_int_equal(tnr_session_open(in_scratch("double.tno"), &o, &s, &err), TNB_ABI);
+    assert_non_null(strstr(err.message, "size is 12345, expected "));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_disturb_no_call_of_another),
         cmocka_unit_test(a_call_does_not_wait_for_itself),
+        cmocka_unit_test(messages_speak_of_the_callers_arguments),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -99,10 +99,15 @@ alone("an insert of nothing", "[pipeline cpu]\ninsert.x = after FuseOps:\n", 2, 
 alone("an insert of nothing in a profile", "[profile mine]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
 for value, needs in (("cpu", "transform"), ("*, -transform", "transform"), ("*, -ops", "ops"), ("ops, transform, cpu", "tir")):
     alone(f"plugins = {value}", f"[tenon]\nplugins = {value}\n", 2, f"leaves out '{needs}'", "tenon plugin enable")
+alone("an occurrence of a pass that there is none of", "[pipeline cpu]\ninsert.x = before FuseOps#9: DeadCodeElimination\n", 2, "'FuseOps#9' does not stand so often")
+alone("a pass that is dropped and misspelt", "[pipeline cpu]\ndrop = FuseOp\n", 2, "did you mean 'FuseOps'")
+alone("a comment that is none", "[tenon]\nthreads = 2 # two\n", 2, "only ';' begins a comment")
+r, out = found("[pass FuseOps]\nfuse_opt_level = x\n")
+check("1 of the settings is wrong" in r.stderr, "an option that is wrong for all targets is told of once", r)
 for i, (text, texts) in enumerate((("[pass ApplyDefaultSchedule]\nrules = [nope]", ["rule 'nope'", "tenon list rules"]),
                                    ("[pass ApplyDefaultSchedule]\nrules = [Matmul, cpu.Matmull]", ["did you mean 'cpu.Matmul'"]),
-                                   ("[pipeline cpu]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}", ["did you mean 'cpu.Matmul'"]),
-                                   ("[profile mine]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}", ["did you mean 'cpu.Matmul'"]),
+                                   ("[pipeline cpu]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}", ["did you mean '", "Matmul'"]),
+                                   ("[profile mine]\ninsert.x = after FuseTIR: ApplyDefaultSchedule{rules=[Matmull]}", ["did you mean '", "Matmul'"]),
                                    ("[pass LegalizeOps]\nskip_ops = [conv2d]", ["did you mean 'relax.nn.conv2d'"]),
                                    ("[pass FuseOpsByPattern]\npatterns = [dnl.*]", ["'dnl.*'", "tenon list patterns"]))):
     alone(f"an option that names what is not there ({i})", text + "\n", 2, *texts)

@@ -101,6 +101,12 @@ for command, option, beside in (
     r = tenon(*command, option)
     name = option.split("=")[0]
     check(r.returncode == 2 and f"option '{name}' has no effect {beside}" in r.stderr, f"tenon {' '.join(command)} {option}: no effect {beside}", r)
+for command in (["compile", MODEL, "-o"], ["run", MODEL, "-o"], ["compile", MODEL, "--trace"], ["run", MODEL, "--dump-ir"], ["compile", MODEL, "--reproducer"]):
+    r = tenon(*command, "-")
+    check(r.returncode == 2 and "nothing is written to standard output" in r.stderr, f"tenon {command[0]} {command[-1]} -", r)
+for command in (["run", MODEL, "-i", IMAGE], ["run", MODEL, "--expect", IMAGE], ["bench", MODEL, "-i", IMAGE], ["compile", MODEL, "--bind", IMAGE]):
+    r = tenon(*command)
+    check(r.returncode == 2 and "expected NAME=FILE" in r.stderr and "tenon show model" in r.stderr, f"tenon {command[0]} {command[-2]} without a name", r)
 for command in (["run", MODEL], ["bench", MODEL], ["tune", MODEL], ["opt", TEXT, "-p", ""], ["diff", TEXT, "--exec"], ["show", "kernel", MODEL], ["onnx-test", path(".")]):
     r = tenon(*command, "-t", "cpu,null")
     check(r.returncode == 2 and "takes one target here, found 'cpu' and 'null'" in r.stderr, f"tenon {command[0]} -t cpu,null", r)
