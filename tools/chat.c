@@ -150,8 +150,8 @@ next_line(conversation *c, bool person, char **line, size_t *room)
     for (bool told = false;; told = true) {
         if (!person)
             return getline(line, room, stdin);
-        fputs("> ", stderr);
         tnt_catch_interrupt(&c->l);
+        fputs("> ", stderr);
         const ssize_t n = getline(line, room, stdin);
         const int number = tnt_was_interrupted();
         tnt_catch_interrupt(NULL);
