@@ -42,8 +42,10 @@ put_text(void *user, const char *s, size_t n)
 {
     conversation *c = user;
     tnb_buf_put(&c->answer, s, n);
-    if (fwrite(s, 1, n, stdout) != n || fflush(stdout) != 0)
-        c->failed = true;
+    if (fwrite(s, 1, n, stdout) != n || fflush(stdout) != 0) {
+        c->failed = !tnt_was_interrupted(); /* a signal ends a write early */
+        clearerr(stdout);
+    }
     return !c->failed && !tnt_was_interrupted();
 }
 
