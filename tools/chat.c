@@ -3,6 +3,8 @@
 #include "config.h"
 #include "language.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,6 +146,24 @@ answer(conversation *c, tnb_err *err)
     return TNB_OK;
 }
 
+/* False: a signal came first. It is taken while the program waits and not before, so that none is missed between. */
+static bool
+wait_for_line(void)
+{
+    sigset_t ends, was;
+    struct pollfd p = {.fd = 0, .events = POLLIN};
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &ends, &was);
+    bool ready = !tnt_was_interrupted();
+    if (ready && ppoll(&p, 1, NULL, &was) < 0)
+        ready = errno != EINTR || !tnt_was_interrupted();
+    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    return ready;
+}
+
 /* The next line, from malloc or `*line` again; 0 or less at the end of the input. At a person's prompt Ctrl-C drops what was typed and
  * says how to end; a second one ends the program, as everywhere else. */
 static ssize_t
@@ -154,7 +174,7 @@ next_line(conversation *c, bool person, char **line, size_t *room)
             return getline(line, room, stdin);
         tnt_catch_interrupt(&c->l);
         fputs("> ", stderr);
-        const ssize_t n = getline(line, room, stdin);
+        const ssize_t n = wait_for_line() ? getline(line, room, stdin) : 0;
         const int number = tnt_was_interrupted();
         tnt_catch_interrupt(NULL);
         if (n > 0 || !number)
