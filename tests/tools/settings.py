@@ -78,7 +78,7 @@ for what, option in (("pass FuseOps", ["--dim", "x=1"]), ("config", ["-t", "cpu"
     refused(f"show {what} {option[0]}", tenon("show", *what.split(), *option), "has no effect on 'show", status=(2,))
 refused("show config of something", tenon("show", "config", "cpu"), "unexpected operand 'cpu'", status=(2,))
 refused("show target twice", tenon("show", "target", "cpu", "-t", "opencl"), "given twice", status=(2,))
-refused("list passes --why", tenon("list", "passes", "--why"), "'--why' is for 'list plugins'", status=(2,))
+refused("list passes --why", tenon("list", "passes", "--why"), "'--why' has no effect on 'list passes'", status=(2,))
 refused("bench --dump-ir", tenon("bench", OUT, "--dump-ir", path("ir")), "--dump-ir", status=(2,))
 
 # ---- targets ----
