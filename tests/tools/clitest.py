@@ -6,6 +6,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -75,8 +76,11 @@ class Terminal:
         return subprocess.CompletedProcess([], None, self.shown, "")
 
     def end(self):
-        """The exit status; `shown` has all that was left."""
+        """The exit status; `shown` has all that was left. A program that does not end within a minute is killed."""
         self.until("\0", 60)
+        if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            time.sleep(1)  # closing the terminal comes before the end
+            os.kill(self.pid, signal.SIGKILL)
         return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
 
 
