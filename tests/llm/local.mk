@@ -35,7 +35,7 @@ tests_llm_logits_SOURCES = tests/llm/logits.c
 tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/checkpoints.py tests/llm/block_product.py tests/llm/kept_logits.py tests/llm/quantized.py
-LONG_TESTS += tests/llm/families.py
+LONG_TESTS += tests/llm/families.py tests/llm/mlc_modules.py
 EXTRA_DIST += \
 	tests/llm/checkpoints.py \
 	tests/llm/block_product.py \
@@ -44,6 +44,8 @@ EXTRA_DIST += \
 	tests/llm/families.py \
 	tests/llm/kept_logits.json \
 	tests/llm/kept_logits.py \
+	tests/llm/mlc_export.py \
+	tests/llm/mlc_modules.py \
 	tests/llm/quantized.py \
 	tests/llm/small_model.py
 

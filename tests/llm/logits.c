@@ -6,7 +6,8 @@
  * WAY: `once` one batch_prefill; `steps` a prefill of the first token, then decode; `chunks` prefills of 3 tokens, of which only the last
  * row of each is known (the others are written as NaN); `batch` two sequences, the tokens and their half, forked, by batch_decode;
  * `again` as steps, with tokens that are taken back and given again; `mixed` prefills and decoding of up to four sequences of different
- * lengths together, one of them forked, one taken back: what is computed twice has to be the same.
+ * lengths together, one of them forked, one taken back: what is computed twice has to be the same. VOCABULARY of the environment is the number
+ * of logits where the module leaves it open.
  */
 #include <math.h>
 #include <stdio.h>
@@ -230,6 +231,8 @@ main(int argc, char **argv)
     MUST(tnr_session_open(argv[1], &opt, &s, &err));
     vm = tnr_session_vm(s);
     vocabulary = tnr_session_signature(s)->results[0].dims[2];
+    if (vocabulary < 0 && getenv("VOCABULARY"))
+        vocabulary = atoi(getenv("VOCABULARY"));
     rows = malloc((size_t)((n + 1) * vocabulary) * sizeof *rows);
     for (int64_t i = 0; i < n * vocabulary; i++)
         rows[i] = NAN;

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that MLC-LLM's own definitions export: they compile for every target in each quantization, and in float32, with random weights, compute
+on LLM_TARGET (cpu) what TVM computes with the same module, token by token, in batches, and with what is forked and taken back.
+
+TENON_MLC names a checkout of MLC-LLM, TENON_MLC_PYTHON a Python with apache-tvm 0.26; without them the test is skipped. MLC_ONLY: names of
+models. MLC_KEEP: a folder in which exported models stay, and are taken from the next time."""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from clitest import BUILD, check, done, path, tenon  # noqa: E402
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy here")
+    sys.exit(77)
+PYTHON = os.environ.get("TENON_MLC_PYTHON")
+if not PYTHON or not os.environ.get("TENON_MLC"):
+    print("TENON_MLC and TENON_MLC_PYTHON are not set")
+    sys.exit(77)
+TARGET = os.environ.get("LLM_TARGET", "cpu")
+EXPORT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mlc_export.py")
+COMPARED, TOLERANCE = "q0f32", 1e-3  # of the logits' deviation
+DENSE = "llama mistral qwen qwen2 qwen3 gemma phi phi3 gpt2 gpt_neox gptj stablelm baichuan internlm starcoder2 minicpm olmo cohere chatglm".split()
+EXPERTS = "mixtral qwen2_moe qwen3_moe".split()
+ONLY = os.environ.get("MLC_ONLY", " ".join(DENSE + EXPERTS)).split()
+KEEP = os.environ.get("MLC_KEEP") or path("models")
+
+
+def exported(name, quantization):
+    folder = os.path.join(KEEP, f"{name}-{quantization}")
+    if os.path.exists(os.path.join(folder, "logits.json" if quantization == COMPARED else "model.py")):
+        return folder
+    r = subprocess.run([PYTHON, EXPORT, name, quantization, folder, *["module"] * (quantization != COMPARED)], capture_output=True, text=True)
+    if r.returncode:
+        print(f"     {name} {quantization}: upstream fails: {(r.stderr.strip().splitlines() or ['?'])[-1][:160]}")
+    return folder if r.returncode == 0 else None
+
+
+def compare(what, artifact, folder):
+    with open(os.path.join(folder, "logits.json")) as f:
+        told = json.load(f)
+    want = np.load(os.path.join(folder, "logits.npy"))
+    check(want.std() > 0.1, f"{what}: TVM's logits spread by {want.std():.2f}")
+    for way in ("steps", "batch", "mixed", "again"):
+        out = path("logits.bin")
+        r = subprocess.run([os.path.join(BUILD, "tests/llm/logits"), artifact, out, way, *map(str, told["ids"])], capture_output=True, text=True,
+                           env={**os.environ, "VOCABULARY": str(told["vocabulary"])})
+        check(r.returncode == 0, f"{what}, {way}: runs", r)
+        if r.returncode == 0:
+            got = np.fromfile(out, np.float32).reshape(len(told["ids"]), -1)[told["prompt"] - 1:]
+            worst = np.abs(got - want).max() / want.std()
+            check(worst < TOLERANCE, f"{what}, {way}: within {worst:.1e} of TVM's")
+
+
+compared = 0
+for name in ONLY:
+    for quantization in (COMPARED, "q0f16", "q4f16_1"):
+        folder = exported(name, quantization)
+        if not folder:
+            continue
+        what = f"{name} {quantization}"
+        for target in ("cpu", "opencl", "gpu_generic", "cuda"):
+            r = tenon("compile", os.path.join(folder, "model.py"), "--profile", "llm", "-t", target, "-o", path(f"{target}.tno"))
+            if r.returncode != 0 and "NVRTC" in r.stderr:
+                continue
+            check(r.returncode == 0, f"{what}: compiles for {target}", r)
+        if quantization == COMPARED:
+            r = tenon("compile", folder, "-t", TARGET, "-o", path("model.tno"))
+            check(r.returncode == 0, f"{what}: compiles with its weights", r)
+            compare(what, path("model.tno"), folder)
+            compared += 1
+check(compared > 0, f"{compared} modules were compared")
+done()
