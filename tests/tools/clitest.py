@@ -49,6 +49,8 @@ class Terminal:
     def __init__(self, *args):
         pid, self.fd = pty.fork()
         if pid == 0:
+            for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(s, signal.SIG_DFL)  # ignored where the tests run in the background
             os.environ["TERM"] = "xterm"
             os.execv(TENON, [TENON, *map(str, args)])
         self.pid, self.shown = pid, ""
