@@ -19,7 +19,7 @@ static const tn_attr_schema attrs[] = {
     {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most", "1..65536"},
     {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
     {"matrix_units", TN_ATTR_STRS, 0, "[\"auto\"]",
-     "dtypes of matrices that cuda.MatmulMMA multiplies by matrix units; auto: those that the "
+     "dtypes of matrices that gpu.MatmulMMA multiplies by matrix units; auto: those that the "
      "architecture has"},
     {"supports_async_copy", TN_ATTR_BOOL, TN_ATTR_OPTIONAL, NULL,
      "copies into shared memory that are waited for later (cp.async); absent: as the architecture "
@@ -105,7 +105,7 @@ static const tn_target_kind cuda = {
 };
 static const tn_target_kind *const targets[] = {&cuda};
 
-static const tnk_rule *const rules[] = {&tnk_rule_cuda_matmul};
+static const tnk_rule *const rules[] = {&tnk_rule_gpu_matmul_mma};
 
 static const tnk_dialect *const dialects[] = {&cuda_dialect};
 

@@ -10,8 +10,8 @@
  *
  * A copy of 4, 8 or 16 bytes that begins at a multiple of them, all or nothing under a condition (T.if_then_else with zeros), which
  * the instruction then takes; others stay stores. Conditions that threads meet or not may part a warp, whose threads matrix
- * instructions want together: it meets again behind such copies (T.tvm_storage_sync("warp")). A target without such copies (supports_async_copy) has stores alone, and nothing
- * to wait for. Needs: flat buffers, vectors.
+ * instructions want together: it meets again behind such copies (T.tvm_storage_sync("warp")). A target without such copies
+ * (supports_async_copy) has stores alone, and nothing to wait for. Needs: flat buffers, vectors.
  */
 #include "lower.h"
 #include "tenon/core/registry.h"

@@ -72,6 +72,12 @@ gpu_loop_of_iter(tnk_sch *s, tnk_item *block, uint32_t k);
 /* The iterator of a block that its store has at an index; UINT32_MAX: none. */
 uint32_t
 gpu_iter_of_dim(const tnk_item *block, uint32_t dim);
+/* The loops of two of a block's dimensions in tiles, and those in parts (part NULL: not). All other loops and those over tiles become
+ * one, which it gives; in it inner[0..1], which run over the parts of a tile (else over the tile), and in these own[0..1], over a part. NULL:
+ * not legal. */
+tnk_item *
+gpu_tile(tnk_sch *s, tnk_item *block, const uint32_t dim[2], const int64_t tile[2],
+         const int64_t *part, tnk_item *inner[2], tnk_item *own[2]);
 /* Iterators of a kind, and whether there is one that is neither spatial nor reducing. */
 uint32_t
 gpu_count_iters(const tnk_item *block, tn_iter_kind kind);

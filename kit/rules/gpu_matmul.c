@@ -235,32 +235,8 @@ static bool
 tile(gpu_product *m)
 {
     tnk_sch *s = m->s;
-    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *block[2], *thread[2], *own[2], *part[2];
-    uint32_t n = gpu_own_loops(s, m->root, l), k = 0;
-    tnk_item *at[2];
-    if (n != m->root->block->iters.n || n > GPU_MAX_LOOPS / 2)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        uint32_t iter = gpu_iter_of_dim(m->root, m->dim[i]);
-        at[i] = iter == UINT32_MAX ? NULL : gpu_loop_of_iter(s, m->root, iter);
-        if (!at[i] || !tnk_split(s, at[i], m->tile[i], part))
-            return false;
-        block[i] = part[0];
-        if (!tnk_split(s, part[1], m->micro[i], part))
-            return false;
-        thread[i] = part[0];
-        own[i] = part[1];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (l[i] != at[0] && l[i] != at[1])
-            order[k++] = l[i];
-    order[k++] = block[0];
-    order[k++] = block[1];
-    for (int i = 0; i < 2; i++) {
-        order[k + (uint32_t)i] = thread[i];
-        order[k + 2 + (uint32_t)i] = own[i];
-    }
-    tnk_item *grid = tnk_reorder(s, order, k + 4) ? gpu_fuse(s, order, k) : NULL;
+    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *thread[2], *own[2], *part[2];
+    tnk_item *grid = gpu_tile(s, m->root, m->dim, m->tile, m->micro, thread, own);
     if (!grid || !tnk_bind(s, grid, "blockIdx.x") || !tnk_bind(s, thread[0], "threadIdx.y") ||
         !tnk_bind(s, thread[1], "threadIdx.x"))
         return false;
@@ -280,8 +256,7 @@ tile(gpu_product *m)
     if (!gpu_into(s, m->block, "local", thread[1]))
         return false;
     /* the reduction outside, its longest loop cut into steps; the thread's own results inside */
-    n = gpu_own_loops(s, m->block, l);
-    uint32_t spatial = gpu_spatial_first(m->block, l, n);
+    uint32_t n = gpu_own_loops(s, m->block, l), spatial = gpu_spatial_first(m->block, l, n), k = 0;
     if (spatial == 0 || spatial == n)
         return false;
     uint32_t longest = spatial;
@@ -294,7 +269,6 @@ tile(gpu_product *m)
             longest = i;
         }
     }
-    k = 0;
     for (uint32_t i = spatial; i < n; i++)
         if (i != longest)
             order[k++] = l[i];

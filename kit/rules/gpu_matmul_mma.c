@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda.MatmulMMA: products of float16 and bfloat16 matrices, added up in float32, on the matrix units of NVIDIA GPUs.
+/* gpu.MatmulMMA: products of float16 and bfloat16 matrices, added up in float32, by the instructions mma and ldmatrix of PTX.
  *
  *     for i, j, k: C[i, j] += A[i, k] * B[k, j]
  *  =>
@@ -11,8 +11,9 @@
  *         for t in threadIdx.x(32): C[...] = C_fragment[...]               with what is computed of it
  *
  * Fragments lie over a warp as PTX has it for m16n8k16: thread t holds of 8 rows row t / 4, and there the elements t % 4 * 2 and
- * the next one. The target says by matrix_units which dtypes it multiplies so. Extents are padded to multiples of the tile, as in gpu.Matmul, which takes what this rule leaves: other types,
- * windows, results of few rows or columns.
+ * the next one. The target says by matrix_units which dtypes it multiplies so, and has the tensor intrinsics ptx.ldmatrix_... and
+ * ptx.mma_.... Extents are padded to multiples of the tile, as in gpu.Matmul, which takes what this rule leaves: other types, windows,
+ * results of few rows or columns.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -236,37 +237,12 @@ static tnk_item *
 tile(mma *m)
 {
     tnk_sch *s = m->s;
-    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *at[2], *block[2], *warp[2], *own[2],
-        *part[2];
-    uint32_t n = gpu_own_loops(s, m->root, l), k = 0;
-    if (n != m->root->block->iters.n || n > GPU_MAX_LOOPS / 2)
+    tnk_item *warp[2], *own[2], *w;
+    tnk_item *grid = gpu_tile(s, m->root, m->dim, m->tile, m->warp, warp, own);
+    if (!grid || !(w = tnk_fuse(s, warp[0], warp[1])) || !tnk_bind(s, grid, "blockIdx.x") ||
+        !tnk_bind(s, w, "threadIdx.y") || !over_threads(m, own[0], own[1]))
         return NULL;
-    for (int i = 0; i < 2; i++) {
-        uint32_t iter = gpu_iter_of_dim(m->root, m->dim[i]);
-        at[i] = iter == UINT32_MAX ? NULL : gpu_loop_of_iter(s, m->root, iter);
-        if (!at[i] || !tnk_split(s, at[i], m->tile[i], part))
-            return NULL;
-        block[i] = part[0];
-        if (!tnk_split(s, part[1], m->warp[i], part))
-            return NULL;
-        warp[i] = part[0];
-        own[i] = part[1];
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (l[i] != at[0] && l[i] != at[1])
-            order[k++] = l[i];
-    for (uint32_t i = 0; i < 2; i++) {
-        order[k + i] = block[i];
-        order[k + 2 + i] = warp[i];
-        order[k + 4 + i] = own[i];
-    }
-    if (!tnk_reorder(s, order, k + 6))
-        return NULL;
-    tnk_item *grid = gpu_fuse(s, order, k + 2), *w = tnk_fuse(s, warp[0], warp[1]);
-    return grid && w && tnk_bind(s, grid, "blockIdx.x") && tnk_bind(s, w, "threadIdx.y") &&
-                   over_threads(m, own[0], own[1])
-               ? w
-               : NULL;
+    return w;
 }
 
 /* The copies of later steps go on while a step is multiplied, as many as shared memory has room for. */
@@ -387,10 +363,10 @@ static const char *const attrs[] = {"matrix_units",
                                     "vector_bytes",
                                     NULL};
 
-const tnk_rule tnk_rule_cuda_matmul = {
+const tnk_rule tnk_rule_gpu_matmul_mma = {
     .base.size = sizeof(tnk_rule),
-    .base.name = "cuda.MatmulMMA",
-    .base.doc = "Matrix products of float16 and bfloat16 on the matrix units of NVIDIA GPUs.",
+    .base.name = "gpu.MatmulMMA",
+    .base.doc = "Matrix products of float16 and bfloat16 by mma and ldmatrix of PTX.",
     .apply = apply,
     .attrs = attrs,
 };

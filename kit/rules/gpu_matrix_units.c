@@ -107,29 +107,8 @@ bind_all(gpu_product *m, tnk_item **l, uint32_t n)
 static tnk_item *
 tile_results(gpu_product *m)
 {
-    tnk_sch *s = m->s;
-    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS + 2], *at[2], *inner[2], *part[2];
-    uint32_t n = gpu_own_loops(s, m->root, l), k = 0;
-    if (n != m->root->block->iters.n || n > GPU_MAX_LOOPS - 2)
-        return NULL;
-    for (int i = 0; i < 2; i++) {
-        uint32_t iter = gpu_iter_of_dim(m->root, m->dim[i]);
-        at[i] = iter == UINT32_MAX ? NULL : gpu_loop_of_iter(s, m->root, iter);
-        if (!at[i])
-            return NULL;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        if (l[i] != at[0] && l[i] != at[1])
-            order[k++] = l[i];
-    for (int i = 0; i < 2; i++) {
-        if (!tnk_split(s, at[i], m->tile[i], part))
-            return NULL;
-        order[k++] = part[0];
-        inner[i] = part[1];
-    }
-    memcpy(order + k, inner, sizeof inner);
-    tnk_item *grid = tnk_reorder(s, order, k + 2) ? gpu_fuse(s, order, k) : NULL;
-    return grid && bind_all(m, inner, 2) && tnk_bind(s, grid, "blockIdx.x") ? grid : NULL;
+    tnk_item *inner[2], *grid = gpu_tile(m->s, m->root, m->dim, m->tile, NULL, inner, NULL);
+    return grid && bind_all(m, inner, 2) && tnk_bind(m->s, grid, "blockIdx.x") ? grid : NULL;
 }
 
 /* The sums of a tile: a step of the longest sum at a time, all others outside. Gives the loop over the steps. */
@@ -162,7 +141,7 @@ tile_sums(gpu_product *m)
             order[k++] = l[i];
     order[k++] = step;
     uint32_t sums = k;
-    for (uint32_t i = 0; i < spatial; i++) /* of one turn each */
+    for (uint32_t i = 0; i < spatial; i++) /* of one iteration each */
         if (l[i] != at[0] && l[i] != at[1])
             order[k++] = l[i];
     order[k++] = at[0];

@@ -106,6 +106,38 @@ gpu_loop_of_iter(tnk_sch *s, tnk_item *block, uint32_t k)
     return NULL;
 }
 
+tnk_item *
+gpu_tile(tnk_sch *s, tnk_item *block, const uint32_t dim[2], const int64_t tile[2],
+         const int64_t *part, tnk_item *inner[2], tnk_item *own[2])
+{
+    tnk_item *l[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *at[2], *halves[2], *outer[2];
+    uint32_t n = gpu_own_loops(s, block, l), k = 0;
+    if (n != block->block->iters.n || n > GPU_MAX_LOOPS / 2)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        uint32_t iter = gpu_iter_of_dim(block, dim[i]);
+        at[i] = iter == UINT32_MAX ? NULL : gpu_loop_of_iter(s, block, iter);
+        if (!at[i] || !tnk_split(s, at[i], tile[i], halves))
+            return NULL;
+        outer[i] = halves[0];
+        inner[i] = halves[1];
+        if (!part)
+            continue;
+        if (!tnk_split(s, inner[i], part[i], halves))
+            return NULL;
+        inner[i] = halves[0];
+        own[i] = halves[1];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (l[i] != at[0] && l[i] != at[1])
+            order[k++] = l[i];
+    memcpy(order + k, outer, sizeof outer);
+    memcpy(order + k + 2, inner, sizeof outer);
+    if (part)
+        memcpy(order + k + 4, own, sizeof outer);
+    return tnk_reorder(s, order, k + (part ? 6 : 4)) ? gpu_fuse(s, order, k + 2) : NULL;
+}
+
 uint32_t
 gpu_iter_of_dim(const tnk_item *block, uint32_t dim)
 {

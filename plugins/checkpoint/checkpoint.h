@@ -159,6 +159,9 @@ checkpoint_dequantize(tn_builder *b, const tn_expr *rows, uint32_t type, int64_t
 const tn_expr *
 checkpoint_block_product(tn_builder *b, const tn_expr *x, const tn_expr *rows, uint32_t type,
                          int64_t columns);
+/* x times the turned matrix `rows` of floats. */
+const tn_expr *
+checkpoint_turned_product(tn_builder *b, const tn_expr *x, const tn_expr *rows);
 /* R.gguf_matmul: the same as an operator, of which a target may make something else. */
 extern const tn_op checkpoint_gguf_matmul;
 

@@ -45,16 +45,20 @@ infer(tn_ctx *ctx, const tn_call *call)
         return tn_error(ctx, 0, TNB_SHAPE,
                         "gguf_matmul: %lld columns are not what rows of %lld bytes of %s have",
                         (long long)columns, (long long)bytes, t.name);
-    tn_list dims = {0};
-    for (uint32_t i = 0; i + 1 < xd.n; i++)
-        dims = tn_list_append(ctx, dims, xd.at[i]);
-    return tn_ty_tensor_dims(ctx, tn_list_append(ctx, dims, wd.at[0]), TNB_F32);
+    return tn_ty_tensor_dims(ctx, tn_list_with(ctx, xd, xd.n - 1, wd.at[0]), TNB_F32);
+}
+
+const tn_expr *
+checkpoint_turned_product(tn_builder *b, const tn_expr *x, const tn_expr *rows)
+{
+    tn_ctx *ctx = tn_builder_ctx(b);
+    const tn_expr *w = tn_emit(b, tn_call_opv(ctx, "permute_dims", NULL, rows, NULL), "turned");
+    return tn_call_opv(ctx, "matmul", NULL, x, w, NULL);
 }
 
 static const tn_expr *
 legalize(tn_builder *b, const tn_call *call)
 {
-    tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0], *w = call->args.at[1];
     const uint32_t type = type_of_name(tn_call_str(call, "type"));
     tn_list xd;
@@ -63,9 +67,7 @@ legalize(tn_builder *b, const tn_call *call)
         return NULL;
     if (xd.n == 3 && tn_is_int_const(xd.at[1], 1))
         return checkpoint_block_product(b, x, w, type, columns);
-    w = checkpoint_dequantize(b, w, type, columns);
-    w = tn_emit(b, tn_call_opv(ctx, "permute_dims", NULL, w, NULL), "turned");
-    return tn_call_opv(ctx, "matmul", NULL, x, w, NULL);
+    return checkpoint_turned_product(b, x, checkpoint_dequantize(b, w, type, columns));
 }
 
 static const tn_arg_schema args[] = {{"x", "float32, [..., columns]"},

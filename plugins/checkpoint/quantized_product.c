@@ -150,7 +150,6 @@ infer(tn_ctx *ctx, const tn_call *call)
 static const tn_expr *
 legalize(tn_builder *b, const tn_call *call)
 {
-    tn_ctx *ctx = tn_builder_ctx(b);
     const tn_expr *x = call->args.at[0], *words = call->args.at[1], *scales = call->args.at[2];
     const int bits = (int)tn_call_int(call, "bits");
     tn_list xd;
@@ -159,9 +158,8 @@ legalize(tn_builder *b, const tn_call *call)
         return NULL;
     if (xd.n == 3 && tn_is_int_const(xd.at[1], 1) && columns % GROUP == 0)
         return one_row(b, x, words, scales, bits, columns);
-    const tn_expr *w = checkpoint_quantized_values(b, words, scales, bits, columns);
-    w = tn_emit(b, tn_call_opv(ctx, "permute_dims", NULL, w, NULL), "turned");
-    return tn_call_opv(ctx, "matmul", NULL, x, w, NULL);
+    return checkpoint_turned_product(b, x,
+                                     checkpoint_quantized_values(b, words, scales, bits, columns));
 }
 
 static const tn_arg_schema args[] = {{"x", "float32, [..., columns]"},

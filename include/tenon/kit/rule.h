@@ -57,9 +57,8 @@ tnk_upper_bound(tn_ctx *ctx, const tn_node *prim_func, const tn_expr *extent);
  * for targets with the key `gpu` alone. */
 enum { TNK_N_GPU_RULES = 8 };
 TNB_EXPORT extern const tnk_rule *const tnk_gpu_rules[TNK_N_GPU_RULES];
-/* cuda.MatmulMMA, for matrix units of NVIDIA GPUs, by the tensor intrinsics ptx.ldmatrix_... and ptx.mma_..., which the plugin `cuda`
- * offers as it does the rule. */
-TNB_EXPORT extern const tnk_rule tnk_rule_cuda_matmul;
+/* gpu.MatmulMMA, by the tensor intrinsics ptx.ldmatrix_... and ptx.mma_...: the plugin that has those offers the rule, too. */
+TNB_EXPORT extern const tnk_rule tnk_rule_gpu_matmul_mma;
 
 #ifdef __cplusplus
 }
