@@ -342,8 +342,6 @@ try_target(tnt_session *s, tnt_finder *f, const tn_target_kind *k)
 {
     const char *device = k->device ? k->device : k->base.name;
     uint32_t before = f->found;
-    if (!k->kinds || !k->kinds[0])
-        tnt_found(f, "kinds", "its own name at least", "has none");
     tnt_no_empty_text(f, "kinds", k->kinds);
     no_empty(f, "device", k->device);
     schema(s, f, "attrs", k->attrs);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "tenon/kit/emit.h"
-#include "tenon/kit/rule.h"
 
 static const char *const kinds[] = {"cuda", NULL};
 
@@ -105,11 +104,7 @@ static const tn_target_kind cuda = {
 };
 static const tn_target_kind *const targets[] = {&cuda};
 
-static const tnk_rule *const rules[] = {&tnk_rule_gpu_matmul_mma};
-
 static const tnk_dialect *const dialects[] = {&cuda_dialect};
 
 TN_PLUGIN(cuda, "0.1.0", "Apache-2.0", "the CUDA target: CUDA C++, compiled by NVRTC",
-          .targets = targets, .n_targets = 1, .dialects = dialects, .n_dialects = 1, .rules = rules,
-          .n_rules = 1, .tensor_intrins = cuda_matrix_intrins,
-          .n_tensor_intrins = CUDA_N_MATRIX_INTRINS);
+          .targets = targets, .n_targets = 1, .dialects = dialects, .n_dialects = 1);

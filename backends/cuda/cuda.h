@@ -5,7 +5,6 @@
 
 #include "tenon/kit/codegen.h"
 #include "tenon/kit/emit_hooks.h"
-#include "tenon/kit/tensor_intrin.h"
 
 /* ---- codegen.c ---- */
 extern const struct tnk_codegen cuda_codegen;
@@ -18,9 +17,6 @@ extern const struct tnk_dialect cuda_dialect;
 /* Writes a call of ldmatrix, mma or cp.async; false: it is another one. */
 bool
 cuda_matrix_call(tnk_emitter *e, const tn_call *c);
-/* ---- matrix_intrins.c ---- */
-enum { CUDA_N_MATRIX_INTRINS = 10 };
-extern const tnk_tensor_intrin *const cuda_matrix_intrins[CUDA_N_MATRIX_INTRINS];
 /* ---- vectors.c ---- */
 extern const struct tnk_vector_structs cuda_vectors;
 /* ---- pipeline.c ---- */

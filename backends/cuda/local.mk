@@ -8,7 +8,6 @@ backends_cuda_cuda_la_SOURCES = \
 	backends/cuda/cuda.h \
 	backends/cuda/dialect.c \
 	backends/cuda/matrix.c \
-	backends/cuda/matrix_intrins.c \
 	backends/cuda/nvrtc.c \
 	backends/cuda/nvrtc.h \
 	backends/cuda/payload.h \

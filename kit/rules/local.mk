@@ -19,6 +19,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu_tuple.c \
 	kit/rules/gpu_view.c \
 	kit/rules/gpu_within.c \
+	kit/rules/mma_intrins.c \
 	kit/rules/rules.c \
 	kit/rules/rules.def \
 	kit/rules/rules.h

@@ -266,7 +266,7 @@ static const struct bad bads[] = {
     BAD("arg.name", args[0].name, ""),
     BAD("arg.accepts", args[0].accepts, "floating tensr"),
     BASE("target", target),
-    BAD("target.kinds", target.kinds, NULL),
+    BAD("target.kinds", target.kinds, empty),
     BAD("target.attrs", target.attrs, odd_capability),
     BAD("target.library_dispatch", target.library_dispatch, nowhere),
     BAD("target.legalize", target.legalize, nowhere),

@@ -45,8 +45,8 @@ typedef struct tn_warp {
 /* A target kind that a backend serves. */
 typedef struct tn_target_kind {
     tnb_entry base; /* name: "cpu" */
-    /* Kinds of the IR it serves, NULL-terminated: "llvm", "c". The manifest promises each that is not its name as
-     * `target_alias:KIND`. */
+    /* Kinds of the IR it serves, NULL-terminated: "llvm", "c"; NULL, or none: its name. The manifest promises each that is not its
+     * name as `target_alias:KIND`. */
     const char *const *kinds;
     const tn_attr_schema *attrs; /* attribute schema of [target NAME]; NULL: none */
     /* the four lists, NULL-terminated arrays of pass items; NULL: empty */

@@ -42,6 +42,11 @@ TNB_EXPORT TNB_MUST_CHECK bool
 tnk_tensor_intrin_get(tn_ctx *ctx, const tnk_tensor_intrin *intrin, const tn_node **desc,
                       const tn_node **impl);
 
+/* ldmatrix and mma of PTX, "ptx.mma_kn_f16" and so on, which the plugin `tir` offers for the rule gpu.MatmulMMA. Their loads and products
+ * are the calls T.ptx_ldmatrix and T.ptx_mma, which the target's dialect writes. */
+enum { TNK_N_MMA_INTRINS = 10 };
+TNB_EXPORT extern const tnk_tensor_intrin *const tnk_mma_intrins[TNK_N_MMA_INTRINS];
+
 #ifdef __cplusplus
 }
 #endif

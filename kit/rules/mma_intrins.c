@@ -6,9 +6,9 @@
  *     for t in threadIdx.x(32): T.ptx_mma("float32", "m16n8k16", "row", "col", ..., the tiles' first elements)
  *
  * A tile of B lies as [k, n] ("kn"), which ldmatrix transposes, or as [n, k] ("nk"). Index maps of the fragments: those of PTX, see
- * kit/rules/gpu_matmul_mma.c.
+ * gpu_matmul_mma.c.
  */
-#include "cuda.h"
+#include "tenon/kit/tensor_intrin.h"
 
 /* A tile of rows by columns: ROW, COL: where thread t's row of 8 elements begins. */
 #define LDMATRIX(type, trans, row, col)                                                      \
@@ -88,8 +88,10 @@
         INTRIN("mma_kn_" id, "mma.m16n8k16, the second operand as steps by columns",         \
                MMA(type, ptx, "16", "8", "vk, vj"))
 
-static const tnk_tensor_intrin all[CUDA_N_MATRIX_INTRINS] = {OF("f16", "float16", "fp16"),
-                                                             OF("bf16", "bfloat16", "bf16")};
+static const tnk_tensor_intrin all[TNK_N_MMA_INTRINS] = {OF("f16", "float16", "fp16"),
+                                                         OF("bf16", "bfloat16", "bf16")};
 
-const tnk_tensor_intrin *const cuda_matrix_intrins[CUDA_N_MATRIX_INTRINS] = {
-    &all[0], &all[1], &all[2], &all[3], &all[4], &all[5], &all[6], &all[7], &all[8], &all[9]};
+const tnk_tensor_intrin *const tnk_mma_intrins[TNK_N_MMA_INTRINS] = {&all[0], &all[1], &all[2],
+                                                                     &all[3], &all[4], &all[5],
+                                                                     &all[6], &all[7], &all[8],
+                                                                     &all[9]};
