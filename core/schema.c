@@ -15,7 +15,7 @@ static const char *const wanted[] = {
     "any value",
     "an integer",
     "a number",
-    "a boolean",
+    "true or false",
     "a text",
     "a dtype",
     "a list of integers",

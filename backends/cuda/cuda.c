@@ -19,7 +19,8 @@ static const tn_attr_schema attrs[] = {
     {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
     {"matrix_units", TN_ATTR_STRS, 0, "[\"auto\"]",
      "dtypes of matrices that gpu.MatmulMMA multiplies by matrix units; auto: those that the "
-     "architecture has"},
+     "architecture has",
+     "auto|float16|bfloat16"},
     {"supports_async_copy", TN_ATTR_BOOL, TN_ATTR_OPTIONAL, NULL,
      "copies into shared memory that are waited for later (cp.async); absent: as the architecture "
      "has them"},

@@ -95,15 +95,22 @@ ini_value(tn_ctx *ctx, const tn_attr_schema *s, const char *text)
     }
     case TN_ATTR_ANY:
         if (text[0] == '{' || text[0] == '[') {
-            tnb_err err;
+            tnb_err err = {0};
             const tn_node *v = tn_value_from_json(ctx, text, strlen(text), &err);
-            if (v)
-                return v;
+            if (!v)
+                tn_error(ctx, 0, err.status, "attribute '%s' is no JSON: %s", s->name, err.message);
+            return v;
         }
         return number(ctx, text);
     default:
         return tn_string(ctx, text);
     }
+}
+
+static bool
+is_list(const tn_attr_schema *s)
+{
+    return s->type == TN_ATTR_INTS || s->type == TN_ATTR_FLOATS || s->type == TN_ATTR_STRS;
 }
 
 /* What a section gives for an attribute, checked on its own, so that an error names the line; NULL after one. */
@@ -115,12 +122,27 @@ section_attr(tn_ctx *ctx, const char *section, const tn_attr_schema *s, const tn
                     .base.name = tn_strf(ctx, "target %s", section),
                     .attrs = rows};
     tn_loc before = tn_at(ctx, place_of(ctx, v));
-    const tn_node *d =
-        tn_op_attrs(ctx, &schema, tn_dictv(ctx, s->name, ini_value(ctx, s, v->value), NULL));
+    bool brackets =
+        is_list(s) && strpbrk(v->value, "[]{}\"'"); /* as in JSON: they would belong to the items */
+    const tn_node *value = NULL, *d = NULL;
+    if (brackets)
+        tn_error(ctx, 0, TNB_TYPE,
+                 "target %s: attribute '%s' is %s: a list has neither brackets nor quotes here",
+                 section, s->name, v->value);
+    else if ((value = ini_value(ctx, s, v->value)))
+        d = tn_op_attrs(ctx, &schema, tn_dictv(ctx, s->name, value, NULL));
     tn_at(ctx, before);
-    if (!d && s->doc)
+    if (d)
+        return tn_dict_get(d, s->name);
+    if (s->doc)
         tnb_diag_note(tn_diags(ctx), "%s: %s", s->name, s->doc);
-    return d ? tn_dict_get(d, s->name) : NULL;
+    if (brackets)
+        tnb_diag_hint(tn_diags(ctx), "write its items with commas between them: %s = this, that",
+                      s->name);
+    else if (s->type == TN_ATTR_BOOL)
+        tnb_diag_hint(tn_diags(ctx),
+                      "write true, yes, on or 1, or false, no, off or 0, in lower case");
+    return NULL;
 }
 
 /* Whether a user may set the attribute of a target of that name; an error is recorded. */
@@ -395,6 +417,22 @@ note_near_section(tn_ctx *ctx, const tnb_conf *conf, const char *text)
                       all);
 }
 
+/* Where the section's attributes are given: which of them a message of the target is about, only its text says. */
+static void
+note_places(tn_ctx *ctx, const tnb_conf *conf, const char *section)
+{
+    uint32_t n;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_scratch(ctx), "target", section, &n);
+    const char *places = "";
+    for (uint32_t i = 0; i < n; i++)
+        places = tn_strf(ctx, "%s%s%s:%u (%s)", places, i ? ", " : "", values[i]->file,
+                         values[i]->line, values[i]->key);
+    if (n)
+        tnb_diag_note(tn_diags(ctx), "the attributes are given in [target %s], %s", section,
+                      places);
+}
+
 static bool
 from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, const struct more *more,
              tnk_target *out)
@@ -412,12 +450,7 @@ from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, const struc
         return false;
     if (complete(ctx, section, k ? k->value : section, kind, attrs, more, out))
         return true;
-    uint32_t n;
-    const tnb_conf_value **values =
-        tnb_conf_section_values(conf, tn_scratch(ctx), "target", section, &n);
-    if (n)
-        tnb_diag_note(tn_diags(ctx), "the attributes are given in [target %s], %s:%u", section,
-                      values[0]->file, values[0]->line);
+    note_places(ctx, conf, section);
     return false;
 }
 

@@ -144,18 +144,35 @@ no_target("cpu", "vector_bytes = 7", "is 7, expected 0, 16, 32 or 64")
 no_target("cpu", "num_threads = -2", "0 to 4096")
 no_target("cpu", "winograd = 7", "0 or 1")
 no_target("cpu", "bfloat16 = 2", "0 or 1")
-no_target("cpu", "mcpu = z80", "'z80'", "x86-64-v3", at=":2")
-no_target("cpu", "features = fma, foo", "'foo'", "avx2", at=":2")
+no_target("cpu", "mcpu = z80", "'z80'", "x86-64-v3", at=":4 (mcpu)")
+no_target("cpu", "features = fma, foo", "'foo'", "avx2", at=":4 (features)")
 for kind in ("opencl", "vulkan", "cuda"):
     no_target(kind, "max_threads_per_block = 0", "is 0, expected 1 to 65536")
     no_target(kind, "max_num_threads = -1", "1 to 65536")
     no_target(kind, "max_shared_memory_per_block = -3", "at least 0")
     no_target(kind, "thread_warp_size = 3", "is 3, expected 1")
-no_target("opencl", "features = fp61", "'fp61'", "fp16", at=":2")
+no_target("opencl", "features = fp61", "'fp61'", "fp16", at=":4 (features)")
 no_target("opencl", "vector_bytes = 5", "1, 2, 4, 8, 16, 32 or 64")
 no_target("opencl", "texture_spatial_limit = 0", "at least 1")
 no_target("opencl", "texture_depth_limit = -1", "at least 1")
-no_target("cuda", "arch = ampere", "'ampere'", "sm_80", at=":2")
+no_target("cuda", "arch = ampere", "'ampere'", "sm_80", at=":4 (arch)")
+no_target("cuda", "matrix_units = float61", "float61", "auto, float16 or bfloat16")
+for kind, least in (("vulkan", 12), ("opencl", 3), ("cuda", 4)):
+    shown = tenon("show", "target", kind).stdout
+    flags, lists = (re.findall(r"^  (\w+) +" + what + " ", shown, re.M) for what in ("boolean", "texts"))
+    check(len(flags) + len(lists) >= least, f"{kind} has booleans and lists: {flags} {lists}")
+    for name in flags:
+        for value in ("maybe", "True", "2", "yes, no", ""):
+            no_target(kind, f"{name} = {value}", f"attribute '{name}' must be true or false, not \"{value}\"",
+                      "hint: write true, yes, on or 1, or false, no, off or 0")
+        for value in ("true", "no", "1"):
+            p = write("flag.ini", f"[target site]\nkind = {kind}\n{name} = {value}\n")
+            r = tenon("show", "pipeline", "site", "--config", p)
+            check(r.returncode == 0 and not r.stderr, f"{kind} with {name} = {value} is taken", r)
+    for name in lists:
+        for value in ("[a, b]", '["a"]', "a, 'b'", "{}", "a]", '"a"'):
+            no_target(kind, f"{name} = {value}", f"attribute '{name}' is {value}: ", "neither brackets nor quotes", f"commas between them: {name} = this, that")
+    no_target(kind, 'host = {"kind": ', "attribute 'host' is no JSON")
 no_target("cuda", "l2_cache_size_bytes = -1", "at least 0")
 p = write("tag.ini", '[tags]\nsite/old = {"kind": "llvm", "l2_bytes": -1}\n')
 refused("a tag's attribute", tenon("show", "pipeline", "site/old", "--config", p), p + ":2: ", "l2_bytes", "0 to")
