@@ -5,7 +5,7 @@ check_PROGRAMS += tests/models/stages
 tests_models_stages_SOURCES = tests/models/stages.c
 tests_models_stages_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 TESTS += tests/models/stages.sh tests/models/verify.sh tests/models/convolutions.py tests/models/quantized.py \
-	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py \
+	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py tests/models/one_pass_variance.py \
 	tests/models/bench_cpu.py
 if BUILD_ONNX
 check_PROGRAMS += tests/models/random_weights
@@ -29,5 +29,5 @@ endif
 endif
 EXTRA_DIST += tests/models/models.sh tests/models/stages.sh tests/models/verify.sh tests/models/random_weights.sh \
 	tests/models/magika.sh tests/models/gpu_generic.sh tests/models/gpu_models.sh tests/models/opencl.sh tests/models/cuda.sh tests/models/conv_chains.py tests/models/convolutions.py tests/models/quantized.py \
-	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py \
+	tests/models/dot_instructions.py tests/models/winograd.py tests/models/attention.py tests/models/pointwise.py tests/models/pools.py tests/models/one_pass_variance.py \
 	tests/models/bench_cpu.py
