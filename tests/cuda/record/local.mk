@@ -9,4 +9,4 @@ tests_cuda_record_t_forms_SOURCES = tests/cuda/record/t_forms.c tests/cuda/recor
 tests_cuda_record_t_forms_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cuda_record_t_forms_LDADD = tests/cuda/sim/libsim.la $(BASE_LIB) $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/cuda/record/README.md tests/cuda/record/record.py
+EXTRA_DIST += tests/cuda/record/README.md tests/cuda/record/record.py tests/cuda/record/sm_90.record

@@ -3,11 +3,14 @@
  *
  *     record -o FILE                  writes a record
  *     record --compare FILE           compares the device with a record; ends with 1 if they differ
+ *     record --short FILE             prints a record in its short form, a third as long
  *     record --list                   the forms
  *     record --ptx SM                 the PTX of the forms of an architecture, for an assembler
  *
  * Operands are random, with the special values of their types among them, and follow from the form's name. A record is text: a line for
- * each form, its name and, for each result, the values of all threads in hexadecimal. README.md has more. */
+ * each form, its name and, for each result, a column with the values of all threads in hexadecimal. In the short form a column of values
+ * that have to be the same bits has a digest of each, of two characters: the thread and the result that differ are told, but not what the
+ * record's value was. README.md has more. */
 #include "config.h"
 
 #include "backends/cuda/api.h"
@@ -452,45 +455,142 @@ is_equal(const form *f, char letter, uint64_t a, uint64_t b)
     double x = value_of(letter, a), y = value_of(letter, b);
     if (isnan(x) || isnan(y))
         return isnan(x) && isnan(y); /* which one is not prescribed */
-    return f->row->tolerance > 0 && fabs(x - y) <= f->row->tolerance * fmax(1, fabs(y));
+    return f->row->tolerance > 0 && isfinite(x) && isfinite(y) &&
+           fabs(x - y) <= f->row->tolerance * fmax(1, fabs(y));
+}
+
+/* ---- short records ---- */
+
+static const char digest_digits[] =
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+-";
+
+/* 12 bits of a value; the same for all that is no number. */
+static uint32_t
+digest(char letter, uint64_t bits)
+{
+    if (letter == 'E' || letter == 'B') {
+        char one = letter == 'E' ? 'e' : 'b';
+        uint64_t low = digest(one, bits & 0xffff), high = digest(one, bits >> 16);
+        bits = low << 32 | high;
+    } else if (strchr("ebfg", letter) && isnan(value_of(letter, bits))) {
+        bits = UINT64_MAX;
+    }
+    return (uint32_t)(next_random(&bits) >> 52);
+}
+
+/* A form's line of a record. */
+typedef struct recorded {
+    uint64_t value[N * MOST];
+    bool digests[MOST]; /* a result's values are digests */
+} recorded;
+
+/* 0: it was read; -1: the record has none; 1: it cannot be read. */
+static int
+read_line(const form *f, const char *record, recorded *out)
+{
+    char key[NAME + 8];
+    key_of(f, key, sizeof key);
+    size_t n = strlen(key);
+    const char *at = record;
+    while (at && !(strncmp(at, key, n) == 0 && at[n] == '\t'))
+        at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL;
+    if (!at)
+        return -1;
+    at += n;
+    for (uint32_t k = 0; k < strlen(f->results); k++) {
+        size_t digits = f->results[k] == 'p' ? 1 : 2 * bytes_of(f->results[k]);
+        size_t length = *at == '\t' ? strcspn(at + 1, "\t\n") : 0;
+        out->digests[k] = digits > 2 && length == 2 * N;
+        digits = out->digests[k] ? 2 : digits;
+        if (length != digits * N)
+            return 1;
+        at++;
+        for (uint32_t t = 0; t < N; t++, at += digits) {
+            char text[20] = "";
+            uint64_t *v = &out->value[t * MOST + k];
+            memcpy(text, at, digits);
+            if (!out->digests[k]) {
+                *v = strtoull(text, NULL, 16);
+                continue;
+            }
+            const char *a = strchr(digest_digits, text[0]), *b = strchr(digest_digits, text[1]);
+            if (!a || !b)
+                return 1;
+            *v = (uint64_t)(a - digest_digits) << 6 | (uint64_t)(b - digest_digits);
+        }
+    }
+    return 0;
 }
 
 /* Compares a form's results with its line of a record. 0: the same; -1: the record has none. */
 static int
 compare(const form *f, const uint64_t *results, const char *record)
 {
+    static uint64_t in[N * MOST];
+    static recorded line;
     char key[NAME + 8];
     key_of(f, key, sizeof key);
-    size_t n = strlen(key);
-    const char *line = record;
-    while (line && !(strncmp(line, key, n) == 0 && line[n] == '\t'))
-        line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL;
-    if (!line)
-        return -1;
-    const char *at = line + n;
-    static uint64_t in[N * MOST];
+    int read = read_line(f, record, &line), wrong = 0;
+    if (read > 0)
+        printf("%s: its line of the record has another form\n", key);
+    if (read)
+        return read;
     operands_of(f, in);
-    int wrong = 0;
     for (uint32_t k = 0; k < strlen(f->results); k++) {
-        size_t digits = f->results[k] == 'p' ? 1 : 2 * bytes_of(f->results[k]);
-        if (*at++ != '\t' || strcspn(at, "\t\n") != digits * N) {
-            printf("%s: its line of the record has another form\n", key);
-            return 1;
-        }
-        for (uint32_t t = 0; t < N; t++, at += digits) {
-            char hex[20] = "";
-            memcpy(hex, at, digits);
-            uint64_t want = strtoull(hex, NULL, 16), got = results[t * MOST + k];
-            if (is_equal(f, f->results[k], got, want) || wrong++ > 3)
+        int digits = f->results[k] == 'p' ? 1 : 2 * (int)bytes_of(f->results[k]);
+        for (uint32_t t = 0; t < N; t++) {
+            uint64_t want = line.value[t * MOST + k], got = results[t * MOST + k];
+            if ((line.digests[k] ? digest(f->results[k], got) == want
+                                 : is_equal(f, f->results[k], got, want)) ||
+                wrong++ > 3)
                 continue;
-            printf("%s: thread %u, result %u: %0*llx here, %s in the record; operands", key, t, k,
-                   (int)digits, (unsigned long long)got, hex);
+            printf("%s: thread %u, result %u: %0*llx here, ", key, t, k, digits,
+                   (unsigned long long)got);
+            if (line.digests[k])
+                printf("another value in the record; operands");
+            else
+                printf("%0*llx in the record; operands", digits, (unsigned long long)want);
             for (uint32_t o = 0; o < strlen(f->operands); o++)
                 printf(" %llx", (unsigned long long)in[t * MOST + o]);
             puts("");
         }
     }
     return wrong;
+}
+
+/* Prints a record's comments, and its lines in the short form. */
+static void
+print_short(const char *record)
+{
+    static recorded line;
+    for (const char *at = record; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        if (*at == '#')
+            printf("%.*s\n", (int)strcspn(at, "\n"), at);
+    for (uint32_t f = 0; f < n_forms; f++) {
+        char key[NAME + 8];
+        int read = read_line(&forms[f], record, &line);
+        key_of(&forms[f], key, sizeof key);
+        if (read > 0)
+            fail(key, CUDA_SUCCESS);
+        if (read)
+            continue;
+        fputs(key, stdout);
+        for (uint32_t k = 0; k < strlen(forms[f].results); k++) {
+            char letter = forms[f].results[k];
+            int digits = letter == 'p' ? 1 : 2 * (int)bytes_of(letter);
+            fputs("\t", stdout);
+            for (uint32_t t = 0; t < N; t++) {
+                uint64_t v = line.value[t * MOST + k];
+                if (digits < 4 || forms[f].row->tolerance > 0) {
+                    printf("%0*llx", digits, (unsigned long long)v);
+                    continue;
+                }
+                uint64_t d = line.digests[k] ? v : digest(letter, v);
+                printf("%c%c", digest_digits[d >> 6], digest_digits[d & 63]);
+            }
+        }
+        puts("");
+    }
 }
 
 /* ---- the program ---- */
@@ -594,8 +694,13 @@ main(int argc, char **argv)
         print_ptx(atoi(file));
         return 0;
     }
+    if (file && strcmp(argv[1], "--short") == 0) {
+        print_short(read_file(file));
+        return 0;
+    }
     if (!file || (!compares && strcmp(argv[1], "-o") != 0)) {
-        fprintf(stderr, "usage: record -o FILE | --compare FILE | --list | --ptx SM\n");
+        fprintf(stderr,
+                "usage: record -o FILE | --compare FILE | --short FILE | --list | --ptx SM\n");
         return 2;
     }
     open_device();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recorder of instruction forms (README.md) on the simulated device: all forms run, a record agrees with itself, a wrong result in it is
-found and named; ptxas takes all forms; records of GPUs, sm_*.record in this folder, agree with the simulated device."""
+found and named, also in the short form; ptxas takes all forms; records of GPUs, sm_*.record in this folder, agree with the simulated device."""
 import glob
 import os
 import shutil
@@ -47,6 +47,32 @@ for name, wrong in (("mad.lo.s32\t", True), ("mma.sync.aligned.m16n8k32.row.col.
         check(r.returncode == 1 and "1 differ" in r.stdout and f"{name.strip()}: thread 4, result 0: " in r.stdout, f"a wrong {name.strip()} is found", r)
     else:
         check(r.returncode == 0, f"the last place of {name.strip()} is not prescribed", r)
+
+# the short form tells the same threads, without their values
+short = path("short.record")
+r = record("--short", mine)
+with open(short, "w", encoding="ascii") as f:
+    f.write(r.stdout)
+check(r.returncode == 0 and os.path.getsize(short) < 0.35 * os.path.getsize(mine), "the short form is a third as long", r)
+check(record("--short", short).stdout == r.stdout, "the short form of a short record is itself")
+r = record("--compare", short)
+check(r.returncode == 0 and "0 differ from the record, which lacks 0" in r.stdout, "a short record agrees with the device that made it", r)
+with open(short, encoding="ascii") as f:
+    lines = f.readlines()
+for name, thread in (("mad.lo.s32\t", 63), ("add.f16x2\t", 17)):
+    at, = [k for k, line in enumerate(lines) if line.startswith(name)]
+    place = len(name) + 2 * thread
+    with open(path("wrong.record"), "w", encoding="ascii") as f:
+        f.writelines(lines[:at] + [lines[at][:place] + lines[at][place:place + 2].swapcase() + lines[at][place + 2:]] + lines[at + 1:])
+    r = record("--compare", path("wrong.record"))
+    check(r.returncode == 1 and "1 differ" in r.stdout and f"{name.strip()}: thread {thread}, result 0: " in r.stdout and
+          "another value in the record; operands" in r.stdout, f"a wrong {name.strip()} is found by its digest", r)
+for text, what in ((lines[at][:-3] + "\n", "a line that is cut"),
+                   (lines[at][:len(name)] + "?" + lines[at][len(name) + 1:], "a digit that is none")):
+    with open(path("wrong.record"), "w", encoding="ascii") as f:
+        f.writelines(lines[:at] + [text] + lines[at + 1:])
+    r = record("--compare", path("wrong.record"))
+    check(r.returncode == 1 and f"{name.strip()}: its line of the record has another form" in r.stdout, what + " is said", r)
 
 ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
 if os.path.exists(ptxas):

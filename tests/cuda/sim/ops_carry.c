@@ -6,23 +6,24 @@
 
 SIM_FAST_CODE
 
-/* d = a + b + carry, or a - b - carry; `with`: takes the carry; `sets`: a carry is left. */
-#define SUMS(name, T, minus, with, sets)                                                         \
-    static void op_##name(sim_warp *w, const sim_insn *i, uint32_t mask)                         \
-    {                                                                                            \
-        T *d = sim_at(w, i->ref[0]);                                                             \
-        const T *a = sim_at(w, i->ref[1]), *b = sim_at(w, i->ref[2]);                            \
-        uint32_t out = 0;                                                                        \
-        for (uint32_t left = mask; left; left &= left - 1) {                                     \
-            uint32_t l = (uint32_t)__builtin_ctz(left);                                          \
-            unsigned __int128 c = with ? w->carry >> l & 1 : 0;                                  \
-            unsigned __int128 s =                                                                \
-                minus ? (unsigned __int128)a[l] - b[l] - c : (unsigned __int128)a[l] + b[l] + c; \
-            d[l] = (T)s;                                                                         \
-            out |= (uint32_t)(s >> (8 * sizeof(T)) & 1) << l;                                    \
-        }                                                                                        \
-        if (sets)                                                                                \
-            w->carry = (w->carry & ~mask) | out;                                                 \
+/* d = a + b + carry, or a + ~b + carry; `with`: takes the carry; `sets`: a carry is left. What the PTX ISA calls the borrow of sub.cc and
+ * subc is inverted in the hardware: the carry of a + ~b + 1, 1 where nothing is borrowed. A program sees it where addc follows sub.cc, or
+ * subc add.cc. */
+#define SUMS(name, T, minus, with, sets)                                                   \
+    static void op_##name(sim_warp *w, const sim_insn *i, uint32_t mask)                   \
+    {                                                                                      \
+        T *d = sim_at(w, i->ref[0]);                                                       \
+        const T *a = sim_at(w, i->ref[1]), *b = sim_at(w, i->ref[2]);                      \
+        uint32_t out = 0;                                                                  \
+        for (uint32_t left = mask; left; left &= left - 1) {                               \
+            uint32_t l = (uint32_t)__builtin_ctz(left);                                    \
+            unsigned __int128 c = with ? w->carry >> l & 1 : minus;                        \
+            unsigned __int128 s = (unsigned __int128)a[l] + (T)(minus ? ~b[l] : b[l]) + c; \
+            d[l] = (T)s;                                                                   \
+            out |= (uint32_t)(s >> (8 * sizeof(T)) & 1) << l;                              \
+        }                                                                                  \
+        if (sets)                                                                          \
+            w->carry = (w->carry & ~mask) | out;                                           \
     }
 /* d = the low or high half of a * b, + c + carry */
 #define PRODUCTS(name, T, high, with, sets)                                                      \

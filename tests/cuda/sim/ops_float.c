@@ -10,7 +10,7 @@ uint32_t
 sim_round_bits(double v, sim_round round, int fraction_bits, int least, int most, bool saturate)
 {
     uint32_t sign = signbit(v) ? UINT32_C(1) << 31 : 0;
-    uint32_t exponent_bits = fraction_bits == 10 ? 5 : 8;
+    uint32_t exponent_bits = most == 15 ? 5 : 8;
     uint32_t infinite = ((UINT32_C(1) << exponent_bits) - 1) << fraction_bits;
     sign >>= 31 - fraction_bits - (int)exponent_bits;
     double a = fabs(v);
@@ -49,6 +49,12 @@ sim_integral(double v, sim_round r)
     return r == SIM_ZERO ? trunc(v) : r == SIM_DOWN ? floor(v) : r == SIM_UP ? ceil(v) : rint(v);
 }
 
+/* of rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: no other instruction of f64 has .ftz */
+static inline double
+flush_f64(double d)
+{
+    return fabs(d) < 0x1p-1022 ? copysign(0, d) : d;
+}
 static inline float
 finish_f32(float d, uint32_t flags)
 {
@@ -62,8 +68,7 @@ finish_f32(float d, uint32_t flags)
 static inline double
 finish_f64(double d, uint32_t flags)
 {
-    (void)flags;
-    return d;
+    return flags & SIM_FTZ ? flush_f64(d) : d;
 }
 static inline float
 start_f32(float a, uint32_t flags)
@@ -73,8 +78,7 @@ start_f32(float a, uint32_t flags)
 static inline double
 start_f64(double a, uint32_t flags)
 {
-    (void)flags;
-    return a;
+    return flags & SIM_FTZ ? flush_f64(a) : a;
 }
 
 /* The common case, without modifiers, is a loop of its own. */
@@ -186,7 +190,7 @@ UNARIES(UNARY)
 BINARIES(BINARY)
 TERNARIES(TERNARY)
 
-/* testp: p = whether a is of a class */
+/* testp: p = whether a is of a class; a zero is a normal number */
 #define TEST(name, T, nan_class)                                                          \
     static void op_testp_##name(sim_warp *w, const sim_insn *i, uint32_t mask)            \
     {                                                                                     \
@@ -199,7 +203,7 @@ TERNARIES(TERNARY)
                       : strcmp(what, "infinite") == 0   ? c == FP_INFINITE                \
                       : strcmp(what, "number") == 0     ? c != FP_NAN                     \
                       : strcmp(what, "notanumber") == 0 ? c == FP_NAN                     \
-                      : strcmp(what, "normal") == 0     ? c == FP_NORMAL                  \
+                      : strcmp(what, "normal") == 0     ? c == FP_NORMAL || c == FP_ZERO  \
                                                         : c == FP_SUBNORMAL;                  \
             found |= (uint32_t)is << l;                                                   \
         }                                                                                 \

@@ -184,13 +184,14 @@ clamp(int64_t a, bool from_unsigned64, int64_t low, int64_t high)
     return a < low ? low : a > high ? high : a;
 }
 
-/* An integer of a type from a float: no number is 0, what does not fit the nearest. */
+/* An integer of a type from a float of a type: what does not fit is the nearest; no number is 0, but from f64 or to 64 bits it has the
+ * highest bit alone (PTX ISA, cvt, "integer notes"). */
 static int64_t
-to_integer(double v, sim_type t, sim_round round)
+to_integer(double v, sim_type from, sim_type t, sim_round round)
 {
     uint32_t bits = 8 * sim_type_bytes(t);
     if (v != v)
-        return bits == 64 ? INT64_MIN : 0;
+        return bits == 64 || from == SIM_F64 ? (int64_t)(UINT64_C(1) << (bits - 1)) : 0;
     v = sim_integral(v, round);
     if (is_signed(t)) {
         double high = ldexp(1, (int)bits - 1);
@@ -257,8 +258,8 @@ float_bits(double v, sim_type t, const sim_insn *i)
     if (t == SIM_BF16)
         return sim_to_bfloat(v, r, false);
     if (t == SIM_TF32) {
-        uint32_t b = v != v ? 0x7fffffff : sim_round_bits(v, r, 10, -126, 127, false) << 13;
-        return b;
+        return v != v ? sim_bits_of((float)v) & 0xffffe000 /* the hardware keeps these bits of it */
+                      : sim_round_bits(v, r, 10, -126, 127, false) << 13;
     }
     if (t == SIM_F64) {
         memcpy(&bits, &v, sizeof v);
@@ -329,7 +330,7 @@ sim_op_convert(sim_warp *w, const sim_insn *i, uint32_t mask)
             double a = v.f[l];
             if (i->flags & SIM_FTZ && from == SIM_F32)
                 a = (double)sim_flush((float)a);
-            v.n[l] = to_integer(a, t, (sim_round)i->round);
+            v.n[l] = to_integer(a, from, t, (sim_round)i->round);
         }
     } else if (i->flags & SIM_SAT) {
         uint32_t bits = 8 * sim_type_bytes(t);
