@@ -482,9 +482,11 @@ loop_begin(tnk_visitor *v, const tn_for_loop *f, tnk_id from, tnk_id end)
     spirv_kernel *k = spirv_kernel_of(v);
     spirv *m = &k->m;
     tnb_dtype d = tn_dtype_of(f->var);
-    uint32_t t = spirv_type(k, d), before = m->label, test = m->next++, body = m->next++, cond;
+    uint32_t t = spirv_type(k, d), test = m->next++, body = m->next++, before, cond;
     if (!t)
         return 0;
+    spirv_matrix_loop(k, f);
+    before = m->label;
     spirv_construct *c = open_construct(k);
     c->loop = true;
     c->label = m->next++, c->other = m->next++, c->merge = m->next++, c->next = m->next++;
@@ -515,6 +517,7 @@ loop_end(tnk_visitor *v, const tn_for_loop *f)
     spirv_branch(m, c.label);
     spirv_block(m, c.merge);
     k->open.n--;
+    spirv_matrix_loop_end(k, f);
 }
 
 static void

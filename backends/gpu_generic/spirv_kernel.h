@@ -58,6 +58,7 @@ typedef struct spirv_kernel {
     bool global_barrier;
     bool
         matrices; /* sub-groups compute products of matrices; memory is ordered by Vulkan's model then */
+    struct spirv_sums *sums; /* of the loop that keeps some; NULL: none does */
 } spirv_kernel;
 
 /* The kernel that the visitor is at. */
@@ -129,6 +130,11 @@ spirv_matrix_begin(spirv_kernel *k);
 /* Member of tnk_visits. */
 bool
 spirv_matrix_nest(tnk_visitor *v, const tn_for_loop *f);
+/* In front of a loop, and behind it: sums of products within it that the loop keeps. */
+void
+spirv_matrix_loop(spirv_kernel *k, const tn_for_loop *f);
+void
+spirv_matrix_loop_end(spirv_kernel *k, const tn_for_loop *f);
 
 /* ---- memory (spirv_memory.c) ---- */
 bool

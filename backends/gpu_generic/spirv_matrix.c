@@ -9,6 +9,12 @@
  *  =>
  *     c[..] = load(C); for each step of K: a[..] = load(A), b[..] = load(B), c[..] = mul_add(a, b, c[..]); store(C, c[..])
  *
+ * A loop around them that adds to the same sums keeps them in variables of the sub-group, which drivers hold in registers:
+ *
+ *     for k0: A, B = tiles; barrier; the loops above
+ *  =>
+ *     barrier; c[..] = load(C); for k0: A, B = tiles; barrier; the same with c[..]; store(C, c[..]); barrier
+ *
  * What has another form is computed as it stands.
  */
 #include "spirv_kernel.h"
@@ -42,6 +48,13 @@ typedef struct product {
     tn_ctx *ctx;
     tnb_ptrmap bound; /* variables that are bound within -> what they stand for */
 } product;
+
+/* Sums that are kept in variables while a loop runs. */
+struct spirv_sums {
+    const tn_for_loop *loop, *nest;
+    product p;
+    uint32_t var[MOST_UNITS][MOST_UNITS];
+};
 
 static tn_walk_step
 find_annotation(void *user, const tn_node *n)
@@ -313,27 +326,40 @@ store(spirv_kernel *k, const product *p, int64_t row, int64_t column, tnk_id val
     spirv_put(&k->m, &k->m.body, SPIRV_MATRIX_STORE, operands, 5);
 }
 
+/* Whether a sub-group computes the loops at once, and p how. */
+static bool
+is_product(spirv_kernel *k, const tn_for_loop *f, product *p)
+{
+    return k->matrices && tn_dict_get(f->annotations, TNK_MATRIX_UNIT) && recognize(k, f, p) &&
+           is_the_warps(k, p) && spirv_has(k, GPU_GENERIC_FLOAT16) && place(k, p) &&
+           spirv_has(k, GPU_GENERIC_MATRIX);
+}
+
+static int64_t
+units_of(const product *p, int side)
+{
+    return p->extent[side] / p->unit[side];
+}
+
 bool
 spirv_matrix_nest(tnk_visitor *v, const tn_for_loop *f)
 {
-    spirv_kernel *k = v->user;
+    spirv_kernel *k = spirv_kernel_of(v);
     product p = {0};
     tnk_id sum[MOST_UNITS][MOST_UNITS], a[MOST_UNITS], b[MOST_UNITS];
-    k->v = v;
-    if (!k->matrices || !tn_dict_get(f->annotations, TNK_MATRIX_UNIT) || !recognize(k, f, &p) ||
-        !is_the_warps(k, &p) || !spirv_has(k, GPU_GENERIC_FLOAT16) || !place(k, &p) ||
-        !spirv_has(k, GPU_GENERIC_MATRIX))
+    if (!is_product(k, f, &p))
         return v->failed;
+    const struct spirv_sums *kept = k->sums && k->sums->nest == f ? k->sums : NULL;
     if (p.barrier)
         k->v->visits->barrier(v, "shared");
-    for (int i = 0; i < OPERANDS; i++)
+    for (int i = 0; i < (kept ? C : OPERANDS); i++)
         if (!(p.of[i].at = tnk_visit_value(v, p.of[i].base)))
             return true;
-    int64_t rows = p.extent[ROWS] / p.unit[ROWS], columns = p.extent[COLUMNS] / p.unit[COLUMNS],
-            steps = p.extent[STEPS] / p.unit[STEPS];
+    int64_t rows = units_of(&p, ROWS), columns = units_of(&p, COLUMNS), steps = units_of(&p, STEPS);
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            sum[i][j] = load(k, &p, C, i, j);
+            sum[i][j] =
+                kept ? RESULT(k, OpLoad, p.of[C].type, kept->var[i][j]) : load(k, &p, C, i, j);
     for (int64_t s = 0; s < steps; s++) {
         for (int64_t i = 0; i < rows; i++)
             a[i] = load(k, &p, A, i, s);
@@ -348,6 +374,102 @@ spirv_matrix_nest(tnk_visitor *v, const tn_for_loop *f)
     }
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++)
-            store(k, &p, i, j, sum[i][j]);
+            if (kept)
+                SPIRV(&k->m, &k->m.body, OpStore, kept->var[i][j], sum[i][j]);
+            else
+                store(k, &p, i, j, sum[i][j]);
     return true;
+}
+
+/* ---- sums of a loop around it ---- */
+
+/* The one annotated loop of the statement, if only loops, bindings and statements beside it stand between; `meets`: a barrier is among those. */
+static const tn_for_loop *
+sole_nest(const tn_stmt *s, bool *meets)
+{
+    const tn_seq *all = tn_as_seq(s);
+    const tn_for_loop *f = tn_as_for_loop(s), *nest = NULL;
+    if (f && tn_dict_get(f->annotations, TNK_MATRIX_UNIT))
+        return f;
+    if (f)
+        return f->for_kind == TN_FOR_SERIAL ? sole_nest(f->body, meets) : NULL;
+    for (uint32_t i = 0; all && i < all->stmts.n; i++) {
+        const tn_evaluate *e = tn_as_evaluate(all->stmts.at[i]);
+        bool has = false;
+        *meets |= e && tn_is_intrin(e->value, TN_INTRIN_tvm_storage_sync);
+        tn_walk(all->stmts.at[i], TN_WALK_ONCE, find_annotation, NULL, &has);
+        if (has && nest)
+            return NULL;
+        if (has && !(nest = sole_nest(all->stmts.at[i], meets)))
+            return NULL;
+    }
+    return nest;
+}
+
+/* Uses of a buffer's memory, and whether an expression has variables that are bound in a statement. */
+typedef struct uses {
+    const tn_expr *data, *base;
+    uint32_t accesses;
+    bool bound;
+} uses;
+
+static tn_walk_step
+note_uses(void *user, const tn_node *n)
+{
+    uses *u = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    const tn_buffer_store *s = tn_as_buffer_store(n);
+    const tn_for_loop *f = tn_as_for_loop(n);
+    const tn_bind *b = tn_as_bind(n);
+    const tn_call *c = tn_as_call(n);
+    const tn_node *buffer = l ? l->buffer : s ? s->buffer : NULL;
+    const tn_expr *var = f ? f->var : b ? b->var : NULL;
+    u->accesses += buffer && tn_as_buffer(buffer)->data == u->data;
+    for (uint32_t i = 0; c && i < c->args.n; i++)
+        u->accesses += c->args.at[i] == u->data;
+    u->bound |= var && tn_uses(u->base, var);
+    return TN_WALK_ON;
+}
+
+void
+spirv_matrix_loop(spirv_kernel *k, const tn_for_loop *f)
+{
+    spirv *m = &k->m;
+    bool meets = false;
+    const tn_for_loop *nest =
+        k->matrices && !k->sums && !f->annotations ? sole_nest(f->body, &meets) : NULL;
+    struct spirv_sums *s = nest && meets ? TNB_NEW(m->arena, struct spirv_sums) : NULL;
+    if (!s || !is_product(k, nest, &s->p))
+        return;
+    product *p = &s->p;
+    uses u = {.data = tn_as_buffer(p->of[C].buffer)->data, .base = p->of[C].base};
+    tn_walk(TN_NODE(f), 0, note_uses, NULL, &u);
+    if (u.bound || u.accesses != 2 /* of the product */)
+        return;
+    k->v->visits->barrier(k->v, "shared");
+    if (!(p->of[C].at = tnk_visit_value(k->v, p->of[C].base)))
+        return;
+    uint32_t pointer = SPIRV_TYPE(m, OpTypePointer, SpvStorageClassFunction, p->of[C].type);
+    for (int64_t i = 0; i < units_of(p, ROWS); i++)
+        for (int64_t j = 0; j < units_of(p, COLUMNS); j++) {
+            s->var[i][j] = m->next++;
+            SPIRV(m, &m->locals, OpVariable, pointer, s->var[i][j], SpvStorageClassFunction);
+            SPIRV(m, &m->body, OpStore, s->var[i][j], load(k, p, C, i, j));
+        }
+    s->loop = f;
+    s->nest = nest;
+    k->sums = s;
+}
+
+void
+spirv_matrix_loop_end(spirv_kernel *k, const tn_for_loop *f)
+{
+    const struct spirv_sums *s = k->sums;
+    if (!s || s->loop != f)
+        return;
+    for (int64_t i = 0; i < units_of(&s->p, ROWS); i++)
+        for (int64_t j = 0; j < units_of(&s->p, COLUMNS); j++)
+            store(k, &s->p, i, j, RESULT(k, OpLoad, s->p.of[C].type, s->var[i][j]));
+    k->v->visits->barrier(k->v, "shared");
+    k->sums = NULL;
 }

@@ -422,6 +422,25 @@ loads_of_layout(const made *m, uint32_t layout)
     return n;
 }
 
+/* Sums that are stored in the block of instructions that adds to them. */
+static uint32_t
+stores_beside_products(const made *m)
+{
+    uint32_t n = 0, stores = 0;
+    bool products = false;
+    for (uint32_t i = 5; i < m->record.module_words; i += m->module[i] >> SpvWordCountShift) {
+        uint32_t op = m->module[i] & SpvOpCodeMask;
+        if (op == SpvOpLabel || op == SpvOpFunctionEnd) {
+            n += products ? stores : 0;
+            stores = 0;
+            products = false;
+        }
+        stores += op == STORE_MATRIX;
+        products |= op == MUL_ADD_MATRIX;
+    }
+    return n;
+}
+
 static void
 products_are_of_matrices(void **state)
 {
@@ -436,6 +455,7 @@ products_are_of_matrices(void **state)
     assert_true(sums >= 1 && products % sums == 0);
     assert_true(count(&m, (SpvOp)LOAD_MATRIX) > sums);
     assert_int_equal(loads_of_layout(&m, 0), count(&m, (SpvOp)LOAD_MATRIX));
+    assert_int_equal(stores_beside_products(&m), 0);
     assert_true(requires_feature(&m, "cooperativeMatrix:8x8x8:8"));
     assert_int_equal(m.record.subgroup_size, 8);
     assert_int_equal(m.record.local_size[0], 8);
@@ -517,6 +537,66 @@ other_loops_are_no_products(void **state)
     }
 }
 
+/* A loop that adds to the same sums keeps them in variables, unless others see them in between. */
+static void
+sums_are_kept_while_a_loop_runs(void **state)
+{
+    (void)state;
+#define SYNC "T.tvm_storage_sync(\"shared\")"
+    static const struct {
+        const char *before, *sum, *after; /* the product, where its sums are, behind it */
+        bool kept;
+    } cases[] = {
+        {SYNC, "i * 8 + j + w * 64", "", true},
+        {SYNC, "i * 8 + j + w * 64 + k0 * 8", "", false},
+        {SYNC, "i * 8 + j + w * 64 + k1", "", false},
+        {SYNC, "i * 8 + j + w * 64", SYNC "\n                    C[t] = S[t]", false},
+        {"S[w * 64 + t] = T.float32(1)\n                    " SYNC, "i * 8 + j + w * 64", "",
+         false},
+    };
+#undef SYNC
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *source = tn_strf(
+            k.ctx,
+            "@I.ir_module\nclass Module:\n    @T.prim_func(s_tir=True)\n"
+            "    def f(X: T.Buffer((1024,), \"float16\"), C: T.Buffer((160,), \"float32\")):\n"
+            "        A = T.alloc_buffer((128,), \"float16\", scope=\"shared\")\n"
+            "        B = T.alloc_buffer((128,), \"float16\", scope=\"shared\")\n"
+            "        S = T.alloc_buffer((160,), scope=\"shared\")\n"
+            "        for w in T.thread_binding(2, thread=\"threadIdx.y\"):\n"
+            "            for t in T.thread_binding(8, thread=\"threadIdx.x\"):\n"
+            "                for e in range(10):\n"
+            "                    S[w * 80 + t * 10 + e] = T.float32(0)\n"
+            "                for k0 in range(4):\n"
+            "                    k1: T.let[T.int32] = k0 %% 2 * 8\n"
+            "                    T.tvm_storage_sync(\"shared\")\n"
+            "                    for e in range(8):\n"
+            "                        A[w * 64 + t * 8 + e] = X[k0 * 256 + w * 64 + t * 8 + e]\n"
+            "                        B[w * 64 + t * 8 + e] = X[k0 * 256 + 128 + w * 64 + t * 8 + "
+            "e]\n"
+            "                    %s\n"
+            "                    for i in T.serial(8, annotations={\"matrix_unit\": [8, 8, 8]}):\n"
+            "                        for j, k in T.grid(8, 16):\n"
+            "                            if t < 1:\n"
+            "                                S[%s] = S[%s] + T.Cast(\"float32\", A[i * 16 + k]) * "
+            "T.Cast(\"float32\", B[k * 8 + j])\n"
+            "                    %s\n"
+            "                T.tvm_storage_sync(\"shared\")\n"
+            "                for e in range(10):\n"
+            "                    C[w * 80 + t * 10 + e] = S[w * 80 + t * 10 + e]\n",
+            cases[i].before, cases[i].sum, cases[i].sum, cases[i].after);
+        const tn_module *module = tn_read_module(k.ctx, "f.py", source, strlen(source));
+        made m = {0};
+        if (!module || !generate(tn_module_get(module, "f"), "f", MATRICES, &m)) {
+            krun_print_errors(&k);
+            fail_msg("case %zu has no module", i);
+        }
+        assert_int_equal(count(&m, (SpvOp)MUL_ADD_MATRIX), 2);
+        assert_int_equal(count(&m, (SpvOp)STORE_MATRIX), 1);
+        assert_int_equal(stores_beside_products(&m), !cases[i].kept);
+    }
+}
+
 /* ---- the rules' kernels ---- */
 
 /* What lowering refuses by a message about the device (numbers of 64 bits, vectors of booleans) is not looked at: other tests say
@@ -589,6 +669,7 @@ main(void)
         cmocka_unit_test(bytes_in_words),
         cmocka_unit_test(what_has_no_form_is_refused),
         cmocka_unit_test(products_are_of_matrices),
+        cmocka_unit_test(sums_are_kept_while_a_loop_runs),
         cmocka_unit_test(other_loops_are_no_products),
         cmocka_unit_test(random_programs_have_modules),
         cmocka_unit_test(programs_have_modules),
