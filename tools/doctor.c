@@ -86,8 +86,7 @@ choose(doctor *d)
         d->kinds[d->n] = t.kind->base.name;
         d->devices[d->n] = t.kind->device ? t.kind->device : t.kind->base.name;
         d->compilers[d->n++] = tn_dict_str(t.target->attrs, "cc", "");
-        const char *today = tnt_target_today(d->s, d->a, t.kind->base.name,
-                                             tn_dict_str(t.target->attrs, "cc", NULL));
+        const char *today = tnt_target_today(d->s, d->a, t.kind->base.name, names[i]);
         say(today == tnt_runs_here ? "ok" : "warning", NULL, "target %s, served by %s: %s", t.name,
             t.kind->base.name, today);
     }

@@ -144,10 +144,7 @@ target_row(listing *l, const char *name, const char *kind, bool section)
     const tnb_plugin *p = tnb_plugins_find(s->plugins, "target", kind, NULL);
     const tn_target_kind *k = tn_find_target(s->registry, kind, NULL);
     const char *plugin = p ? p->name : k ? k->base.name : "";
-    const char *today =
-        l->names ? ""
-                 : tnt_target_today(s, l->a, kind,
-                                    section ? tnb_conf_text(s->conf, "target", name, "cc") : NULL);
+    const char *today = l->names ? "" : tnt_target_today(s, l->a, kind, section ? name : NULL);
     row(l,
         tn_dictv(s->ctx, "name", text(l, name), "kind", text(l, kind), "plugin", text(l, plugin),
                  "today", text(l, today), NULL),

@@ -50,16 +50,35 @@ no_device(tnt_session *s, const tnt_args *a, const char *name)
 
 const char tnt_runs_here[] = "compiles and runs here";
 
+/* The attributes of the target with the name, or an error; nothing stays recorded. */
+static const tn_node *
+attributes_of(tnt_session *s, const char *name, tnb_err *err)
+{
+    tnb_diags *d = tn_diags(s->ctx);
+    uint32_t before = tnb_diags_count(d);
+    tnk_target t;
+    bool found = tnk_target_find(s->ctx, s->conf, name, &t);
+    for (uint32_t i = before; !found && i < tnb_diags_count(d) && !*err->message; i++)
+        if (tnb_diags_get(d, i)->severity == TNB_ERROR)
+            (void)tnb_fail(err, tnb_diags_get(d, i)->status, "%s", tnb_diags_get(d, i)->message);
+    tnb_diags_cut(d, before);
+    return found ? t.target->attrs : NULL;
+}
+
 const char *
-tnt_target_today(tnt_session *s, const tnt_args *a, const char *kind, const char *cc)
+tnt_target_today(tnt_session *s, const tnt_args *a, const char *kind, const char *name)
 {
     tnb_err err = {0};
     const tn_target_kind *k = tn_find_target(s->registry, kind, &err);
-    if (!k)
+    const tn_node *attrs = k && name ? attributes_of(s, name, &err) : NULL;
+    if (!k || (name && !attrs))
         return tn_strf(s->ctx, "cannot be used: %s", err.message);
+    const char *triple = tn_dict_str(attrs, "mtriple", ""), *cc = tn_dict_str(attrs, "cc", "");
     if (!k->codegen || !k->codegen->build)
         return "generates no kernels: its pass lists can be run (tenon opt)";
-    if (attribute(k, "cc") && !has_compiler(s, cc ? cc : ""))
+    if (*triple && k->codegen->sources)
+        return tn_strf(s->ctx, "makes C and objects for %s (tenon compile --emit)", triple);
+    if (attribute(k, "cc") && !has_compiler(s, cc))
         return "cannot compile: there is no C compiler";
     const char *why = no_device(s, a, k->device ? k->device : k->base.name);
     return why ? tn_strf(s->ctx, "compiles; nothing here runs it: %s", why) : tnt_runs_here;

@@ -175,11 +175,11 @@ bool
 tnt_print_json(const tn_node *v);
 
 /* ---- targets.c ---- */
-/* What a target of the kind can do on this machine now, in a few words: tnt_runs_here or another text. `cc`: its attribute of that
- * name, or NULL. Loads the backend and opens its device. */
+/* What a target of the kind can do on this machine now, in a few words: tnt_runs_here or another text. `name`: of the target, whose
+ * attributes count; NULL: those that the kind has by itself. Loads the backend and opens its device. */
 extern const char tnt_runs_here[];
 const char *
-tnt_target_today(tnt_session *s, const tnt_args *a, const char *kind, const char *cc);
+tnt_target_today(tnt_session *s, const tnt_args *a, const char *kind, const char *name);
 
 /* ---- show_op.c: schemas ---- */
 /* Rows of an attribute or option schema below a title; nothing without rows. */

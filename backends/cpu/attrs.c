@@ -53,6 +53,20 @@ is_x86(const tn_node *attrs)
     return !strncmp(triple, "x86_64", 6) || !strncmp(triple, "amd64", 5);
 }
 
+bool
+cpu_machine_is_here(const tn_node *attrs)
+{
+    const char *triple = tn_dict_str(attrs, "mtriple", "");
+#if defined(__x86_64__)
+    return !*triple || is_x86(attrs);
+#elif defined(__aarch64__)
+    return !*triple || !strncmp(triple, "aarch64-", 8) || !strncmp(triple, "arm64-", 6);
+#else
+    (void)triple;
+    return true; /* what the compiler makes is looked at (produced.c) */
+#endif
+}
+
 static const char *const cache_names[3] = {"l1_bytes", "l2_bytes", "l3_bytes"};
 
 static const tn_node *
@@ -132,7 +146,7 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
     }
     out->names = names;
     out->march = level ? mcpu : NULL;
-    out->mcpu = other && strcmp(mcpu, "generic") ? mcpu : NULL;
+    out->cpu = other && strcmp(mcpu, "generic") ? mcpu : NULL;
     int64_t bytes = tn_dict_int(attrs, "vector_bytes", 0);
     if (bytes > 0)
         out->vector_bytes = (int)bytes;
@@ -144,7 +158,9 @@ cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self)
 {
     (void)self;
     cpu_needs needs;
-    return cpu_needs_of(ctx, attrs, &needs) ? resolve(ctx, attrs) : NULL;
+    return cpu_needs_of(ctx, attrs, &needs) && cpu_machine_check(ctx, attrs, needs.cpu)
+               ? resolve(ctx, attrs)
+               : NULL;
 }
 
 cpu_caches

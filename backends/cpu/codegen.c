@@ -79,8 +79,14 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static const tn_node *
+attrs_of(const tnk_build *b)
+{
+    return b->target ? b->target->attrs : NULL;
+}
+
 const char *const *
-cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more)
+cpu_flags(tn_ctx *ctx, const tn_node *attrs, const cpu_needs *needs, const char *const *more)
 {
     tnb_arena *a = tn_arena(ctx);
     TNB_VEC(const char *) flags = {0};
@@ -93,8 +99,10 @@ cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more)
         /* clang knows abm, which is lzcnt and popcnt, under these names only */
         TNB_PUSH(a, flags, tnb_printf(a, "-m%s", strcmp(name, "abm") ? name : "lzcnt"));
     }
-    if (needs->mcpu)
-        TNB_PUSH(a, flags, tnb_printf(a, "-mcpu=%s", needs->mcpu));
+    if (needs->cpu)
+        TNB_PUSH(a, flags,
+                 tnb_printf(a, "%s%s", cpu_machine_option(ctx, tn_dict_str(attrs, "mtriple", "")),
+                            needs->cpu));
     for (; more && *more; more++)
         TNB_PUSH(a, flags, *more);
     TNB_PUSH(a, flags, NULL);
@@ -108,7 +116,7 @@ const char *const cpu_gcc_flags[] = {"-fno-predictive-commoning", "-fira-region=
 static void
 collect_flags(work *w, const char *const *more)
 {
-    for (const char *const *f = cpu_flags(w->ctx, &w->needs, NULL); *f; f++)
+    for (const char *const *f = cpu_flags(w->ctx, attrs_of(w->b), &w->needs, NULL); *f; f++)
         TNB_PUSH(tn_arena(w->ctx), w->flags, *f);
     for (const char *const *f = w->cc.is_clang ? NULL : cpu_gcc_flags; f && *f; f++)
         TNB_PUSH(tn_arena(w->ctx), w->flags, *f);
@@ -286,26 +294,46 @@ outcome_of(tnb_arena *a, const cpu_job *j, int64_t seconds)
         return tnb_printf(a, "took more than the %lld seconds of cc_timeout", (long long)seconds);
     if (j->signal)
         return tnb_printf(a, "was ended by signal %d (%s)", j->signal, strsignal(j->signal));
-    return "failed";
+    if (j->missing)
+        return tnb_printf(a, "ended with status 0, without %s", j->makes);
+    return tnb_printf(a, "failed with status %d", j->status);
+}
+
+/* The command as a person would type it, but for blanks in its words. */
+static const char *
+command_line(tnb_arena *a, const char *const *argv)
+{
+    const char *all = argv[0];
+    for (uint32_t i = 1; argv[i]; i++)
+        all = tnb_printf(a, "%s %s", all, argv[i]);
+    return all;
 }
 
 tnb_status
-cpu_job_error(tn_ctx *ctx, const char *compiler, const char *what, const char *whom,
-              const cpu_job *job, const char *log, int64_t seconds)
+cpu_job_error(tn_ctx *ctx, const char *what, const char *whom, const cpu_job *job, const char *log,
+              int64_t seconds)
 {
+    bool wrote = false;
     tn_error(ctx, 0, TNB_BUILD, "%s %s%s%s: %s", what, outcome_of(tn_arena(ctx), job, seconds),
-             *whom ? " at kernel " : "", whom, compiler);
-    if (job->late)
-        tnb_diag_hint(tn_diags(ctx),
-                      "set cc_timeout in the section [target cpu]; 0 waits for ever");
-    if (job->signal == SIGXFSZ)
-        tnb_diag_hint(tn_diags(ctx), "raise the limit of file sizes (ulimit -f)");
+             *whom ? " at kernel " : "", whom, job->argv[0]);
     for (size_t at = 0; log && log[at] && at <= 4000;) {
         size_t len = strcspn(log + at, "\n");
         if (len)
             tnb_diag_note(tn_diags(ctx), "%.*s", (int)(len > 400 ? 400 : len), log + at);
+        wrote |= len != 0;
         at += len + (log[at + len] != 0);
     }
+    if (!wrote)
+        tnb_diag_note(tn_diags(ctx), "it wrote no message; it was run as: %s",
+                      command_line(tn_arena(ctx), job->argv));
+    if (job->late)
+        tnb_diag_hint(tn_diags(ctx),
+                      "set cc_timeout in the section [target cpu]; 0 waits for ever");
+    else if (job->signal == SIGXFSZ)
+        tnb_diag_hint(tn_diags(ctx), "raise the limit of file sizes (ulimit -f)");
+    else if (!wrote)
+        tnb_diag_hint(tn_diags(ctx), "is it a C compiler for the target? `cc` in the [target cpu] "
+                                     "section, else CC in the environment, names another");
     return TNB_BUILD;
 }
 
@@ -327,7 +355,7 @@ compiler_error(work *w, const char *what, const cpu_job *job, uint32_t group)
         for (uint32_t i = 0; i < w->n && !*name; i++)
             if (w->units[i].group == group)
                 name = w->kernels[i].name;
-    tnb_status st = cpu_job_error(w->ctx, w->cc.command[0], what, name, job, text, w->seconds);
+    tnb_status st = cpu_job_error(w->ctx, what, name, job, text, w->seconds);
     free(text);
     return st;
 }
@@ -377,7 +405,9 @@ compile_all(work *w, tnk_code *out)
             return err.status;
         }
         const char *const rest[] = {"-c", src, "-o", obj};
-        jobs[g] = (cpu_job){.argv = command(w, rest, 4, true), .log = tnb_printf(a, "g%u.log", g)};
+        jobs[g] = (cpu_job){.argv = command(w, rest, 4, true),
+                            .log = tnb_printf(a, "g%u.log", g),
+                            .makes = obj};
         TNB_PUSH(a, link, obj);
     }
     TNB_PUSH(a, link, "-lm");
@@ -387,11 +417,14 @@ compile_all(work *w, tnk_code *out)
         return TNB_BUILD;
     }
     for (uint32_t g = 0; g < w->n_groups; g++)
-        if (jobs[g].status != 0)
+        if (jobs[g].status != 0 || jobs[g].missing)
             return compiler_error(w, "compiling", &jobs[g], g);
     cpu_job *l = &jobs[w->n_groups];
-    *l = (cpu_job){.argv = command(w, link.at, link.n, false), .log = "link.log"};
-    if (!cpu_run_jobs(w->folder, l, 1, 1, (double)w->seconds, NULL, NULL) || l->status != 0)
+    *l = (cpu_job){.argv = command(w, link.at, link.n, false),
+                   .log = "link.log",
+                   .makes = "kernels.so"};
+    if (!cpu_run_jobs(w->folder, l, 1, 1, (double)w->seconds, NULL, NULL) || l->status != 0 ||
+        l->missing)
         return compiler_error(w, "linking", l, UINT32_MAX);
     tnb_mapping m = {0};
     tnb_err err = {0};
@@ -429,12 +462,21 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
           tnk_code *out)
 {
     tn_ctx *ctx = b->ctx;
-    const tn_node *attrs = b->target ? b->target->attrs : NULL;
+    const tn_node *attrs = attrs_of(b);
     work w = {.b = b, .ctx = ctx, .kernels = kernels, .n = n};
     w.units = TNB_NEW_N(tn_arena(ctx), unit, n + 1);
     *out = (tnk_code){.format = "elf"};
     if (!cpu_needs_of(ctx, attrs, &w.needs))
         return TNB_INVALID;
+    if (!cpu_machine_is_here(attrs)) {
+        tn_error(
+            ctx, 0, TNB_UNSUPPORTED,
+            "target cpu: an artifact's kernels are for machines like this one, and mtriple is '%s'",
+            tn_dict_str(attrs, "mtriple", ""));
+        tnb_diag_hint(tn_diags(ctx), "tenon compile --emit=static-lib makes a library for another "
+                                     "machine, or run tenon compile there");
+        return TNB_UNSUPPORTED;
+    }
     const tn_node **names = TNB_NEW_N(tn_arena(ctx), const tn_node *, w.needs.n + 1);
     for (uint32_t i = 0; i < w.needs.n; i++)
         names[i] = tn_string(ctx, w.needs.names[i]);
@@ -475,8 +517,9 @@ cpu_sources(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_c_sou
     work w = {.b = b, .ctx = ctx, .kernels = kernels, .n = n};
     (void)self;
     w.units = TNB_NEW_N(tn_arena(ctx), unit, n + 1);
-    if (!cpu_needs_of(ctx, b->target ? b->target->attrs : NULL, &w.needs))
+    if (!cpu_needs_of(ctx, attrs_of(b), &w.needs))
         return TNB_INVALID;
+    cpu_machine_unchecked(ctx, attrs_of(b), w.needs.cpu);
     for (uint32_t i = 0; i < w.needs.n; i++)
         if (!strncmp(w.needs.names[i], "amx", 3)) {
             tn_error(ctx, 0, TNB_UNSUPPORTED,
@@ -491,7 +534,7 @@ cpu_sources(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_c_sou
     make_groups(&w);
     out->texts = w.sources;
     out->n_texts = n ? w.n_groups : 0;
-    out->flags = cpu_flags(ctx, &w.needs, NULL);
+    out->flags = cpu_flags(ctx, attrs_of(b), &w.needs, NULL);
     for (out->n_flags = 0; out->flags[out->n_flags];)
         out->n_flags++;
     return TNB_OK;

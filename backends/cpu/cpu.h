@@ -18,8 +18,8 @@ typedef struct cpu_needs {
     const char *const *names; /* of features, as in features.h */
     uint32_t n;
     const char *march; /* for the compiler: "x86-64-v3"; NULL: none given */
-    const char *mcpu;  /* the same for machines that are no x86: "cortex-a72"; NULL: none given */
-    int vector_bytes;  /* width of a vector register */
+    const char *cpu;  /* the same for machines that are no x86-64: "cortex-a72"; NULL: none given */
+    int vector_bytes; /* width of a vector register */
 } cpu_needs;
 /* From a target's attributes; false after recording an error. */
 TNB_MUST_CHECK bool
@@ -28,6 +28,9 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out);
  * feature is not known. */
 const tn_node *
 cpu_probe(tn_ctx *ctx, const tn_node *attrs, void *self);
+/* Whether kernels for the target's mtriple, which may be none, run on processors like this one. */
+bool
+cpu_machine_is_here(const tn_node *attrs);
 int
 cpu_vector_bytes(tn_ctx *ctx, const tn_target *target);
 /* Bytes of a core's caches and of the last one, which cores share; usual ones where the target does
@@ -130,7 +133,7 @@ cpu_build(tnk_build *b, tnk_kernel *kernels, uint32_t n, const char *const *more
 
 /* What the code generator tells the compiler; NULL-terminated. */
 const char *const *
-cpu_flags(tn_ctx *ctx, const cpu_needs *needs, const char *const *more);
+cpu_flags(tn_ctx *ctx, const tn_node *attrs, const cpu_needs *needs, const char *const *more);
 /* Further ones that gcc wants and clang does not know; ends with NULL. */
 extern const char *const cpu_gcc_flags[];
 /* The kernels as C for other programs: tnk_codegen.sources. */
@@ -139,8 +142,8 @@ cpu_sources(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_c_sou
 /* What went wrong at a compiler's run is recorded: `what` it was doing and for whom ("" for nobody), and what it wrote. */
 typedef struct cpu_job cpu_job;
 tnb_status
-cpu_job_error(tn_ctx *ctx, const char *compiler, const char *what, const char *whom,
-              const cpu_job *job, const char *log, int64_t seconds);
+cpu_job_error(tn_ctx *ctx, const char *what, const char *whom, const cpu_job *job, const char *log,
+              int64_t seconds);
 
 /* ---- objects.c ---- */
 /* tnk_codegen.objects */
@@ -161,6 +164,32 @@ typedef struct cpu_toolchain {
 /* The compiler: attribute `cc`, $CC, or the first of cc, gcc, clang on PATH. */
 TNB_MUST_CHECK tnb_status
 cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out);
+/* Standard output of a short program, with `errors` what it writes to standard error, too; NULL: it did not start. `ok`: its exit
+ * status was 0, in time. */
+char *
+cpu_output_of(tn_ctx *ctx, const char *const *argv, bool errors, bool *ok);
+/* The words of the compiler command in a row. */
+const char *
+cpu_words(tn_ctx *ctx, const cpu_toolchain *cc);
+
+/* ---- machine.c: the machine that an mtriple names ---- */
+/* Whether the mtriple among the attributes names a machine, and the machine's compiler, where there is one, takes the cpu (NULL: none
+ * given); false after recording an error. */
+TNB_MUST_CHECK bool
+cpu_machine_check(tn_ctx *ctx, const tn_node *attrs, const char *cpu);
+/* Warns of a cpu that no compiler is there for to tell whether it is one. */
+void
+cpu_machine_unchecked(tn_ctx *ctx, const tn_node *attrs, const char *cpu);
+/* Whether the compiler finds the headers of a C library for the machine; an error is recorded. */
+TNB_MUST_CHECK tnb_status
+cpu_machine_headers(tn_ctx *ctx, const tn_node *attrs, const cpu_toolchain *cc);
+/* What the machine's compiler calls the option for its processors: "-mcpu=" or "-march=". */
+const char *
+cpu_machine_option(tn_ctx *ctx, const char *triple);
+/* Debian's package with a cross compiler. */
+const char *
+cpu_machine_package(tn_ctx *ctx, const char *triple);
+
 /* In produced.c. Whether this is a shared object of this machine that defines all kernels. */
 TNB_MUST_CHECK tnb_status
 cpu_produced_check(tnb_arena *a, const void *code, size_t n, const char *const *kernels,
@@ -168,10 +197,12 @@ cpu_produced_check(tnb_arena *a, const void *code, size_t n, const char *const *
 /* A program running in a folder; its standard error goes to a file there. */
 struct cpu_job {
     const char *const *argv;
-    const char *log; /* file name in the folder */
-    int status;      /* exit status; -1: did not run */
-    int signal;      /* that ended it; 0: none */
-    bool late;       /* it was ended since it took too long */
+    const char *log;   /* file name in the folder */
+    const char *makes; /* the same; NULL: not looked at */
+    int status;        /* exit status; -1: did not run */
+    int signal;        /* that ended it; 0: none */
+    bool late;         /* it was ended since it took too long */
+    bool missing;      /* it ended with status 0, and what it makes is not there */
     long pid;
     double until; /* by the clock; 0: it has any time */
 };

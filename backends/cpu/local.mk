@@ -20,6 +20,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/legalize_attention.c \
 	backends/cpu/legalize_dot.c \
 	backends/cpu/legalize_matmul.c \
+	backends/cpu/machine.c \
 	backends/cpu/native.c \
 	backends/cpu/object.c \
 	backends/cpu/object.h \

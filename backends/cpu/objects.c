@@ -28,11 +28,11 @@ run(tnk_build *b, const char *folder, cpu_job *jobs, uint32_t n, const char *wha
         return TNB_BUILD;
     }
     for (uint32_t i = 0; i < n; i++) {
-        if (jobs[i].status == 0)
+        if (jobs[i].status == 0 && !jobs[i].missing)
             continue;
         char *text;
         const char *log = log_of(tn_arena(b->ctx), folder, &jobs[i], &text);
-        tnb_status st = cpu_job_error(b->ctx, jobs[i].argv[0], what, "", &jobs[i], log, seconds);
+        tnb_status st = cpu_job_error(b->ctx, what, "", &jobs[i], log, seconds);
         free(text);
         return st;
     }
@@ -75,7 +75,7 @@ make_archive(tnk_build *b, const char *folder, const char *const *files, uint32_
     argv[2] = archive;
     for (uint32_t i = 0; i < n; i++)
         argv[3 + i] = object_of(a, files[i]);
-    cpu_job job = {.argv = argv, .log = "ar.log"};
+    cpu_job job = {.argv = argv, .log = "ar.log", .makes = archive};
     return run(b, folder, &job, 1, "making a static library");
 }
 
@@ -92,7 +92,8 @@ cpu_objects(void *self, tnk_build *b, const char *folder, const char *const *fil
     if (!cpu_needs_of(b->ctx, attrs, &needs))
         return TNB_INVALID;
     TNB_TRY(cpu_toolchain_find(b->ctx, attrs, &cc));
-    const char *const *flags = cpu_flags(b->ctx, &needs, sections);
+    TNB_TRY(cpu_machine_headers(b->ctx, attrs, &cc));
+    const char *const *flags = cpu_flags(b->ctx, attrs, &needs, sections);
     uint32_t n_flags = 0;
     while (flags[n_flags])
         n_flags++;
@@ -110,7 +111,9 @@ cpu_objects(void *self, tnk_build *b, const char *folder, const char *const *fil
         argv[k++] = files[i];
         argv[k++] = "-o";
         argv[k++] = object_of(a, files[i]);
-        jobs[i] = (cpu_job){.argv = argv, .log = tnb_printf(a, "%s.log", files[i])};
+        jobs[i] = (cpu_job){.argv = argv,
+                            .log = tnb_printf(a, "%s.log", files[i]),
+                            .makes = object_of(a, files[i])};
     }
     TNB_TRY(run(b, folder, jobs, n, "compiling C"));
     return archive ? make_archive(b, folder, files, n, archive) : TNB_OK;

@@ -90,31 +90,32 @@ end_group(pid_t pid)
     return status;
 }
 
-/* Standard output of a short program, within its time. */
-static char *
-output_of(tn_ctx *ctx, const char *const *argv)
+char *
+cpu_output_of(tn_ctx *ctx, const char *const *argv, bool errors, bool *ok)
 {
-    enum { SECONDS = 20 };
+    enum { SECONDS = 20, ROOM = 1 << 14 };
+    *ok = false;
     int fd[2], status = -1;
     if (pipe2(fd, O_CLOEXEC) != 0)
         return NULL;
     posix_spawn_file_actions_t fa;
     posix_spawn_file_actions_init(&fa);
     int e = posix_spawn_file_actions_adddup2(&fa, fd[1], 1);
-    e |= posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
+    e |= errors ? posix_spawn_file_actions_adddup2(&fa, fd[1], 2)
+                : posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     pid_t pid = e ? 0 : spawn(argv, &fa); /* it would write to this program's output */
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
-    char *text = tnb_alloc(tn_arena(ctx), 1024);
+    char *text = tnb_alloc(tn_scratch(ctx), ROOM);
     size_t n = 0;
     bool ended = false;
-    for (double until = now() + SECONDS; pid && !ended && n < 1023;) {
+    for (double until = now() + SECONDS; pid && !ended && n < ROOM - 1;) {
         int left = (int)(1000 * (until - now()));
         struct pollfd p = {.fd = fd[0], .events = POLLIN};
         if (left <= 0 || poll(&p, 1, left) == 0)
             break;
-        ssize_t got = read(fd[0], text + n, 1023 - n);
+        ssize_t got = read(fd[0], text + n, ROOM - 1 - n);
         ended = got == 0;
         n += got > 0 ? (size_t)got : 0;
     }
@@ -126,7 +127,8 @@ output_of(tn_ctx *ctx, const char *const *argv)
     if (status == -1)
         status = end_group(pid);
     tnb_child_forget(pid);
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : NULL;
+    *ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return text;
 }
 
 /* ---- finding ---- */
@@ -156,7 +158,9 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
         argv[out->n] = "--version";
         struct stat st = {0};
         (void)stat(full, &st);
-        char *version = output_of(ctx, argv);
+        bool ok;
+        char *version = cpu_output_of(ctx, argv, false, &ok);
+        version = ok ? version : NULL;
         out->is_clang = version && strstr(version, "clang");
         out->identity =
             tnb_printf(tn_arena(ctx), "%s %lld %lld.%ld %s", full, (long long)st.st_size,
@@ -171,12 +175,12 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
              : *triple ? tn_strf(ctx, "neither %s nor clang", tries[0])
                        : "none of cc, gcc, clang",
              *wanted || env ? tries[0] : "",
-             *wanted || env ? ", which is not there" : " is on PATH");
+             *wanted || env ? ", and no such program can be run" : " is on PATH");
     if (*triple)
         tnb_diag_hint(tn_diags(ctx),
-                      "install a compiler for %s (Debian: apt-get install gcc-%s), or set `cc` in "
+                      "install a compiler for %s (Debian: apt-get install %s), or set `cc` in "
                       "the [target cpu] section",
-                      triple, triple);
+                      triple, cpu_machine_package(ctx, triple));
     else
         tnb_diag_hint(tn_diags(ctx),
                       "install one (Debian: apt-get install gcc libc6-dev), or set `cc` "
@@ -234,6 +238,17 @@ wait_for_one(const cpu_job *jobs, uint32_t n)
         close(fds[--k].fd);
 }
 
+static bool
+is_made(const char *folder, const char *file)
+{
+    struct stat st;
+    int dir = file ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    bool made = !file || (dir >= 0 && fstatat(dir, file, &st, 0) == 0);
+    if (dir >= 0)
+        close(dir);
+    return made;
+}
+
 bool
 cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, double seconds,
              void (*done)(void *user, uint32_t n), void *user)
@@ -263,6 +278,7 @@ cpu_run_jobs(const char *folder, cpu_job *jobs, uint32_t n, int at_once, double 
                 (r < 0 && errno == ECHILD)) { /* gone without us: the host reaps children */
                 jobs[i].status = r > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
                 jobs[i].signal = r > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+                jobs[i].missing = jobs[i].status == 0 && !is_made(folder, jobs[i].makes);
                 tnb_child_forget(jobs[i].pid);
                 jobs[i].pid = 0;
                 finished++, running--;

@@ -409,8 +409,8 @@ def refusals():
     refused("a target without C", tenon("compile", model, "--emit=c", "-t", "null", "-o", path("no")), "null")
     refused("the processor of another machine", tenon("compile", model, "--mcpu", "cortex-a72", "-o", path("no.tno")), "cortex-a72")
     refused("a compiler that is not there",
-            tenon("compile", model, "--emit=obj", "--mtriple", "sparc-none-elf", "--set", "target.cpu.cc=no-such-gcc", "-o", path("no")),
-            "no-such-gcc", "gcc-sparc-none-elf")
+            tenon("compile", model, "--emit=obj", "--mtriple", "riscv64-none-elf", "--set", "target.cpu.cc=no-such-gcc", "-o", path("no")),
+            "no-such-gcc", "gcc-riscv64-none-elf")
     count = module("count", """    @R.function
     def main(x: R.Tensor((7,), "float32")) -> R.Tensor(dtype="int64", ndim=2):
         return R.nonzero(x)
@@ -460,6 +460,64 @@ def names():
         refused(f"prefix '{name}'", tenon("compile", model, "--emit=c", "--prefix", name, "-o", path("no")), f"'{name}'", f"'m{name}' can")
         r = tenon("compile", module(name, function.format("run", "exp") + function.format("main", "log")), "--emit=static-lib", "-o", path(name))
         check(r.returncode == 0 and os.path.exists(path(f"{name}/libm{name}.a")), f"a model called {name}", r)
+
+
+@case
+def machines():
+    model = os.path.join(DIGITS, "digits.onnx")
+    for emit in ("c", "obj", "static-lib"):
+        for triple, *texts in (("bogus-linux", "'bogus' is no architecture", "aarch64-linux-gnu"), ("aarch46-linux-gnu", "did you mean 'aarch64'"),
+                               ("aarch64-lunix-gnu", "'gnu' is no system"), ("aarch64-lunix", "did you mean 'linux'"), ("aarch64", "system"), ("aarch64-linux-gnuu", "did you mean 'gnu'"),
+                               ("s390x-linux-gnu", "lowest byte first"), ("aarch64_be-linux-gnu", "lowest byte first"), ("no_such_thing", "'no_such_thing'")):
+            refused(f"--emit={emit} for {triple}", tenon("compile", model, f"--emit={emit}", "--mtriple", triple, "-o", path("machine")), f"mtriple is '{triple}'", *texts)
+    check(not os.path.exists(path("machine")), "nothing is written for an unknown machine")
+    for triple in ("aarch64-linux-gnu", "arm-none-eabi", "x86_64-w64-mingw32", "riscv64-unknown-linux-musl", "aarch64-apple-darwin23.1", "x86_64-pc-linux-gnu",
+                   "aarch64-poky-linux", "arm-linux-gnueabihf", "aarch64-linux-android30", "x86_64-linux-gnux32", "i686-linux-gnu", "x86_64-unknown-freebsd14.1"):
+        r = tenon("compile", model, "--emit=c", "--mtriple", triple, "-o", path("machine"))
+        check(r.returncode == 0 and "warning" not in r.stderr, f"--emit=c for {triple}", r)
+    settings = write("machine.ini", "[target cpu]\nvector_bytes = 16\nmtriple = bogus-linux\n")
+    for command in (("check-config",), ("compile", model, "-o", path("no.tno"))):
+        refused(f"{command[0]} of an unknown machine", tenon(*command, "--config", settings), "mtriple is 'bogus-linux'", "machine.ini:")
+    for text, today in (("mtriple = bogus-linux", "cannot be used: target cpu: mtriple is 'bogus-linux'"), ("mcpu = bogus", "cannot be used: target cpu: mcpu is 'bogus'"),
+                        ("mtriple = aarch64-linux-gnu", "makes C and objects for aarch64-linux-gnu (tenon compile --emit)")):
+        r = tenon("list", "targets", "--config", write("machine.ini", f"[target mine]\nkind = cpu\n{text}\n"))
+        check(r.returncode == 0 and re.search(rf"^mine .*{re.escape(today)}", r.stdout, re.M) and not r.stderr, f"list targets says of {text}: {today}", r)
+    refused("an artifact for another machine", tenon("compile", model, "-o", path("no.tno"), "--set", "target.cpu.mtriple=aarch64-linux-gnu"), "aarch64-linux-gnu", "--emit")
+
+    # compilers: none, one without a C library, one of the machine's own
+    tools = path("tools")
+    os.makedirs(tools, exist_ok=True)
+    alone = {"PATH": tools, "CC": ""}
+    r = tenon("compile", model, "--emit=c", "--mtriple", "aarch64-linux-gnu", "--mcpu", "cortex-a72x", "-o", path("machine"), env=alone)
+    check(r.returncode == 0 and "no compiler for aarch64-linux-gnu" in r.stderr and "'cortex-a72x'" in r.stderr, "a processor that nothing here can look at: said", r)
+    refused("no compiler", tenon("compile", model, "--emit=obj", "--mtriple", "aarch64-unknown-linux-gnu", "-o", path("machine"), env=alone),
+            "neither aarch64-unknown-linux-gnu-gcc nor clang", "apt-get install gcc-aarch64-linux-gnu", "`cc`")
+    write("tools/clang", """#!/bin/sh
+case "$*" in
+*--version*) echo "clang version 14" ;;
+*--print-supported-cpus*) printf 'Available CPUs for this target:\\n\\n\\tcortex-a710\\n\\tcortex-a72\\n\\tcortex-x2\\n' ;;
+*-mcpu=cortex-a72\\ *) ;;
+*-mcpu=*) echo "clang: error: unsupported -mcpu" >&2; exit 1 ;;
+*math.h*) echo "math.h: file not found" >&2; exit 1 ;;
+esac
+""")
+    os.chmod(path("tools/clang"), 0o755)
+    for emit in ("c", "obj"):
+        refused(f"--emit={emit} for an unknown processor", tenon("compile", model, f"--emit={emit}", "--mtriple", "aarch64-linux-gnu", "--mcpu", "cortex-a72x", "-o", path("machine"), env=alone),
+                "mcpu is 'cortex-a72x'", "clang: error: unsupported -mcpu", "did you mean 'cortex-a72'", "--print-supported-cpus")
+    refused("a compiler without a C library", tenon("compile", model, "--emit=static-lib", "--mtriple", "aarch64-linux-gnu", "--mcpu", "cortex-a72", "-o", path("machine"), env=alone),
+            "no headers of its C library", "math.h: file not found", "apt-get install gcc-aarch64-linux-gnu", "`cc`", "clang --target=aarch64-linux-gnu --sysroot=", "--emit=c")
+    # compilers that are none
+    for cc, *texts in (("false", "failed with status 1", "it wrote no message; it was run as: ", "/false ", "`cc` in the [target cpu] section"), ("true", "ended with status 0, without "),
+                       ("/etc/passwd", "cc = /etc/passwd", "no such program can be run"), ("no-such-gcc", "cc = no-such-gcc", "no such program can be run")):
+        for output in (("-o", path("no.tno")), ("--emit=obj", "-o", path("machine"))):
+            refused(f"cc = {cc} with {output[0]}", tenon("compile", model, "--no-cache", *output, "--set", f"target.cpu.cc={cc}"), *texts)
+            if not cc.startswith(("/", "no")):
+                refused(f"CC={cc} with {output[0]}", tenon("compile", model, "--no-cache", *output, env={"CC": cc}), *texts)
+    write("tools/odd-lunix-gcc", "#!/bin/sh\nexit 0\n")
+    os.chmod(path("tools/odd-lunix-gcc"), 0o755)
+    r = tenon("compile", model, "--emit=c", "--mtriple", "odd-lunix", "-o", path("machine"), env=alone)
+    check(r.returncode == 0, "a machine that a compiler is named after needs no known name", r)
 
 
 @case

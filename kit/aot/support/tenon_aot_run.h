@@ -21,6 +21,10 @@
 #include <omp.h>
 #endif
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "constants are stored with the lowest byte first, which this machine reads otherwise"
+#endif
+
 #define TENON_UNUSED __attribute__((unused))
 
 /* ---- how kernels are called: tenon/base/kernel_abi.h ---- */
