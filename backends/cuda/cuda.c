@@ -66,26 +66,59 @@ matrix_units(tn_ctx *ctx, long capability)
     return tn_array_of(ctx, tn_list_of(ctx, d, capability < 75 ? 0 : capability < 80 ? 1 : 2));
 }
 
+/* Are all of the dtypes that a user gives among those of the architecture? */
+static bool
+has_units(tn_ctx *ctx, const char *arch, const tn_array *wanted, const tn_array *units)
+{
+    for (uint32_t i = 0; i < wanted->items.n; i++) {
+        const tn_string_imm *d = tn_as_string_imm(wanted->items.at[i]);
+        uint32_t k = 0;
+        while (k < units->items.n &&
+               !(d && !strcmp(d->value, tn_as_string_imm(units->items.at[k])->value)))
+            k++;
+        if (k < units->items.n)
+            continue;
+        tn_error(ctx, 0, TNB_INVALID,
+                 "target cuda: matrix_units has '%s', which %s does not multiply by matrix units",
+                 d ? d->value : "?", arch);
+        const char *hints[] = {"it has none", "it has them for float16",
+                               "it has them for float16 and bfloat16"};
+        tnb_diag_hint(tn_diags(ctx), "%s; auto takes all that there are", hints[units->items.n]);
+        return false;
+    }
+    return true;
+}
+
 static const tn_node *
 probe(tn_ctx *ctx, const tn_node *target, void *self)
 {
     (void)self;
     const char *arch = tn_dict_str(target, "arch", "");
+    if (!is_arch(arch)) {
+        tn_error(ctx, 0, TNB_INVALID, "target cuda: the architecture '%s' is not known", arch);
+        tnb_diag_hint(tn_diags(ctx),
+                      "architectures are called as by nvcc: sm_80, sm_90a, sm_100f ...");
+        return NULL;
+    }
+    long capability = strtol(arch + 3, NULL, 10);
+    const tn_node *all = matrix_units(ctx, capability);
     const tn_array *units = tn_as_array(tn_dict_get(target, "matrix_units"));
     const tn_string_imm *first =
         units && units->items.n == 1 ? tn_as_string_imm(units->items.at[0]) : NULL;
-    if (is_arch(arch)) {
-        long capability = strtol(arch + 3, NULL, 10);
-        if (first && !strcmp(first->value, "auto"))
-            target = tn_dict_set(ctx, target, "matrix_units", matrix_units(ctx, capability));
-        return tn_dict_int(target, "supports_async_copy", -1) >= 0
-                   ? target
-                   : tn_dict_set(ctx, target, "supports_async_copy",
-                                 tn_bool(ctx, capability >= 80));
+    if (first && !strcmp(first->value, "auto"))
+        target = tn_dict_set(ctx, target, "matrix_units", all);
+    else if (units && !has_units(ctx, arch, units, tn_as_array(all)))
+        return NULL;
+    int64_t async = tn_dict_int(target, "supports_async_copy", -1);
+    if (async > 0 && capability < 80) {
+        tn_error(ctx, 0, TNB_INVALID,
+                 "target cuda: supports_async_copy is true, but %s has no cp.async", arch);
+        tnb_diag_hint(tn_diags(ctx), "sm_80 is the first that has it; leave the attribute out");
+        return NULL;
     }
-    tn_error(ctx, 0, TNB_INVALID, "target cuda: the architecture '%s' is not known", arch);
-    tnb_diag_hint(tn_diags(ctx), "architectures are called as by nvcc: sm_80, sm_90a, sm_100f ...");
-    return NULL;
+    return async >= 0
+               ? target
+               : tn_dict_set(ctx, target, "supports_async_copy", tn_bool(ctx, capability >= 80));
 }
 
 static const tn_target_kind cuda = {

@@ -74,6 +74,16 @@ def payload(file):
 
 
 model = write("first.py", KINDS.format("float32"))
+# what an architecture does not have, which needs no NVRTC to be said
+for arch, attr, texts in (
+        ("sm_80", "matrix_units=float15", ("float15", "expected auto, float16 or bfloat16")),
+        ("sm_75", "matrix_units=float16, bfloat16", ("matrix_units has 'bfloat16'", "sm_75 does not multiply", "it has them for float16;")),
+        ("sm_90a", "matrix_units=auto, float16", ("matrix_units has 'auto'", "sm_90a does not multiply", "float16 and bfloat16")),
+        ("sm_70", "matrix_units=float16", ("matrix_units has 'float16'", "it has none")),
+        ("sm_75", "supports_async_copy=true", ("sm_75 has no cp.async", "sm_80"))):
+    refused(f"{attr} of {arch}", tenon("compile", model, "-t", "cuda", "--set", "target.cuda.arch=" + arch, "--set", "target.cuda." + attr,
+                                       "-o", path("first.tno")), "target cuda", *texts)
+    check(not os.path.exists(path("first.tno")), "nothing is left behind")
 r = tenon("compile", model, "-t", "cuda", "-o", path("first.tno"))
 if r.returncode != 0 and "NVRTC" in r.stderr:
     refused("without NVRTC", r, "cannot be opened", "nvrtc")
@@ -126,6 +136,9 @@ if os.path.exists(os.path.join(BUILD, "plugins-stage", "onnx.so")):
     with open(path("j1.tno"), "rb") as a, open(path("j7.tno"), "rb") as b:
         check(a.read() == b.read(), "so many are compiled at once: the result is the same", jobs[1])
 
+for attr in "matrix_units=bfloat16", "matrix_units=", "supports_async_copy=false", "supports_async_copy=true":
+    r = tenon("compile", model, "-t", "cuda", "--set", "target.cuda." + attr, "-o", path("given.tno"))
+    check(r.returncode == 0, f"sm_80 takes {attr}", r)
 r = tenon("show", "kernel", model, "-t", "cuda", "--cost")
 found = re.findall(r"registers +(\d+) of a thread\n  spilled +(\d+) bytes", r.stdout)
 check(len(found) >= 3 and all(8 <= int(n) <= 255 and s == "0" for n, s in found), "its kernels' registers are shown, none is in memory", r)
