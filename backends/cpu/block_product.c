@@ -441,7 +441,7 @@ const tn_pass cpu_block_products = {
     .base.doc =
         "products with weights in GGUF's blocks by integer dot products, with activations in "
         "int8 where the target's block_activations says so",
-    .keeps = TN_KEEPS_SIGNATURES,
+    .keeps = TN_KEEPS_INT8,
     .run = run,
     .needs = "op",
 };

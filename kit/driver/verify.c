@@ -10,6 +10,8 @@
  */
 #include "driver_private.h"
 
+#include <math.h>
+
 #include "tenon/core/eval.h"
 #include "tenon/core/registry.h"
 #include "tenon/core/walk.h"
@@ -19,6 +21,8 @@ enum { FIRST_BUDGET = 1000000000 };
 
 /* Absolute and relative: what sums of float16 products leave of values around 1. */
 static const double HALF_TOLERANCE = 0.03;
+/* Of the largest magnitude: what is left of sums of products with numbers that are rounded to a 127th of the largest one beside them. */
+static const double INT8_TOLERANCE = 0.03;
 /* How often a value around 1 is rounded when a pass takes an operator apart (layer_norm: the mean,
  * the variance, and six steps) or puts some together: within the tolerance for float32, not for
  * narrower dtypes. */
@@ -305,6 +309,22 @@ roundoff(const tn_module *m)
     return unit;
 }
 
+/* The largest finite magnitude of a value's elements of float32; 0: there is none. */
+static double
+largest_of(tn_ctx *ctx, const tn_expr *value)
+{
+    const tn_tuple *t = tn_as_tuple(value);
+    const tn_constant *c = t ? NULL : tn_as_constant(value);
+    double most = 0;
+    for (uint32_t i = 0; t && i < t->fields.n; i++)
+        most = fmax(most, largest_of(ctx, t->fields.at[i]));
+    const float *x = c && tnb_dtype_eq(c->data->dtype, TNB_F32) ? tn_data_get(ctx, c->data) : NULL;
+    for (uint64_t i = 0; x && i < c->data->n_elems; i++)
+        if (isfinite(x[i]))
+            most = fmax(most, fabs((double)x[i]));
+    return most;
+}
+
 static bool
 values_agree(tnk_verify *v, tn_keeps keeps, const tn_module *before, const struct outcome *a,
              const struct outcome *b, tnb_buf *why)
@@ -313,6 +333,9 @@ values_agree(tnk_verify *v, tn_keeps keeps, const tn_module *before, const struc
         return tn_values_close(v->ctx, a->value, b->value, 0, 0, why);
     if (keeps == TN_KEEPS_HALF)
         return tn_values_close(v->ctx, a->value, b->value, HALF_TOLERANCE, HALF_TOLERANCE, why);
+    if (keeps == TN_KEEPS_INT8)
+        return tn_values_close(v->ctx, a->value, b->value, v->rtol,
+                               INT8_TOLERANCE * largest_of(v->ctx, b->value), why);
     if (tn_values_close(v->ctx, a->value, b->value, v->rtol, v->atol, NULL))
         return true;
     double most = ROUNDINGS * roundoff(before);

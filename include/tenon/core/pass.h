@@ -36,7 +36,8 @@ typedef enum tn_keeps {
     TN_KEEPS_SIGNATURES, /* functions not present on both sides with equal signatures are left out
                           */
     TN_KEEPS_NOTHING,    /* not comparable by execution */
-    TN_KEEPS_HALF        /* equal within what float16 leaves of the largest values */
+    TN_KEEPS_HALF,       /* equal within what float16 leaves of the largest values */
+    TN_KEEPS_INT8 /* float32 within what numbers of int8 leave of the largest value: 3% of it */
 } tn_keeps;
 
 /* One side of a comparison by execution: a function of a module. */
