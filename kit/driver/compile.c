@@ -442,8 +442,8 @@ write_artifact(struct driver *d)
                                     d->opt->n_targets, &json);
     if (st == TNB_OK)
         st = tnk_artifact_section(d->artifact, TNB_TNO_METADATA, 0, json.s, json.n, &err);
-    else
-        tnb_fail(&err, st, "the artifact's metadata cannot be written");
+    else if (tnb_diags_errors(tn_diags(d->ctx)) == 0)
+        (void)tnb_fail(&err, st, "the artifact's metadata cannot be written");
     tnb_buf_free(&json);
     if (st == TNB_OK)
         st = write_variants(d, &err);
@@ -453,7 +453,7 @@ write_artifact(struct driver *d)
         st = tnk_artifact_finish(d->artifact, &d->out->fd, &d->out->bytes, &err);
         d->artifact = NULL;
     }
-    if (st != TNB_OK)
+    if (st != TNB_OK && *err.message)
         driver_error(d->ctx, &err);
     timed(d, "write", start);
     return st;

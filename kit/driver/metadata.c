@@ -236,6 +236,19 @@ attributes(tn_ctx *ctx, const tn_module *original, const tn_module *finalized)
     return d;
 }
 
+/* What is done with weight i of the list before kernels read it. */
+static const char *
+layout_of(tn_ctx *ctx, const tn_array *list, uint32_t i)
+{
+    const tn_node *d = list && i < list->items.n ? list->items.at[i] : NULL;
+    const tn_node *t = d ? tn_dict_get(d, "transform") : NULL;
+    if (!t)
+        return "as its file has it";
+    const int64_t rows = tn_dict_int(t, "rows", 0);
+    return rows ? tn_strf(ctx, "%s by %lld", tn_dict_str(t, "kind", ""), (long long)rows)
+                : tn_dict_str(t, "kind", "");
+}
+
 /* Passes of a target may add weights in a layout of their own (`params`); the artifact has one list of them. */
 static bool
 agree_on_weights(tn_ctx *ctx, const struct driver_variant *variants, uint32_t n)
@@ -245,8 +258,21 @@ agree_on_weights(tn_ctx *ctx, const struct driver_variant *variants, uint32_t n)
         const tn_node *other = tn_dict_get(variants[i].module->attrs, "params");
         if (first == other || (first && other && tn_equal(ctx, first, other, false, NULL)))
             continue;
+        const tn_array *a = first ? tn_as_array(tn_dict_get(first, "list")) : NULL,
+                       *b = other ? tn_as_array(tn_dict_get(other, "list")) : NULL;
+        uint32_t k = 0;
+        while (a && b && k < a->items.n && k < b->items.n &&
+               tn_equal(ctx, a->items.at[k], b->items.at[k], false, NULL))
+            k++;
+        const tn_node *d = a && k < a->items.n   ? a->items.at[k]
+                           : b && k < b->items.n ? b->items.at[k]
+                                                 : NULL;
         tn_error(ctx, 0, TNB_UNSUPPORTED,
                  "variants of one artifact need the weights in different layouts");
+        if (d)
+            tnb_diag_note(tn_diags(ctx), "weight '%s': for %s %s, for %s %s",
+                          tn_dict_str(d, "name", ""), variants[0].target.name, layout_of(ctx, a, k),
+                          variants[i].target.name, layout_of(ctx, b, k));
         tnb_diag_hint(tn_diags(ctx),
                       "compile an artifact for each target; the layout of the target "
                       "cpu goes with block_activations=int8");

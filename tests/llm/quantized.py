@@ -134,6 +134,37 @@ for name, kind, options in (("q4f16_1", "Q4_0", WIDE), ("q8f16", "Q8_0", TURNED)
     # RoPE of neighbours and of halves differ in rounding alone
     check(len(got) == 4 and all(g is not None and np.abs(g - got[0]).max() < 1e-5 * got[0].std() for g in got), f"{name} is {kind}")
 
+# ---- layouts ----
+m = Model(hidden=256, inner=256, heads=4, kv=2, seed=30)
+kinds = {name: write(f"{name}.gguf", m.gguf(types={"": name})) for name in ("Q4_0", "Q6_K")}
+r = tenon("compile", kinds["Q4_0"], "-t", "cpu,opencl", "-o", path("bad.tno"))
+refused("a target that takes blocks as they are, and one that does not", r, "different layouts", "weight 'blk.0.attn_q.weight'",
+        "for cpu interleave_rows by", "for opencl as its file has it", "block_activations=int8")
+check("metadata cannot be written" not in r.stderr, "and no second message", r)
+r = tenon("compile", kinds["Q4_0"], "-t", "cpu", "-o", path("model.tno"))
+check(r.returncode == 0, "compiles", r)
+refused("a file of other blocks", tenon("bench", path("model.tno"), "--weights", kinds["Q6_K"], "--prompt", "4", "--tokenizer", path("folder/tokenizer.json")),
+        "Q6_K.gguf is not the checkpoint that the model was compiled from", "compile the model again")
+if TARGET == "cpu":  # parameter files of two layouts that have each other's names are made again
+    os.makedirs(path("layouts"), exist_ok=True)
+    os.environ["XDG_CACHE_HOME"] = path("layouts")
+    logits, files = {}, []
+    for again in ("first", "again"):
+        for cpu in ("x86-64-v4", "x86-64-v3"):
+            r = tenon("compile", kinds["Q6_K"], "-t", "cpu", "--mcpu", cpu, "-o", path("model.tno"))
+            check(r.returncode == 0, f"{cpu} compiles", r)
+            r, logits[again, cpu] = run(path("model.tno"), "once", IDS, m.vocab)
+            if r.returncode:
+                print(f"{cpu} does not run here: {r.stderr}")
+        files = files or [os.path.join(d, f) for d, _, fs in os.walk(path("layouts")) for f in fs if f.endswith(".safetensors")]
+        if len(files) == 2 and again == "first":
+            os.rename(files[0], path("other"))
+            os.rename(files[1], files[0])
+            os.rename(path("other"), files[1])
+    if all(v is not None for v in logits.values()):
+        check(len(files) == 2, "each layout has a parameter file")
+        check(all(np.array_equal(logits["first", cpu], logits["again", cpu]) for cpu in ("x86-64-v4", "x86-64-v3")), "one of the other layout is not taken")
+
 # ---- what is refused ----
 refused("an unknown name", tenon("compile", source, "--quantize", "q4f16", "-o", path("bad.tno")), "'q4f16'", "did you mean 'q4f16_1'")
 refused("a graph", tenon("compile", os.path.join(DIGITS, "digits.onnx"), "--quantize", "q4f16_1", "-o", path("bad.tno")), "not quantized")
