@@ -166,6 +166,7 @@ section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_t
     uint32_t n, n_known = schema_names(kind, known, 256);
     if (!tnb_conf_check(conf, "target", section, known, n_known, tn_diags(ctx)))
         return NULL;
+    bool ok = true;
     const tn_node *attrs = tn_dict_of(ctx, NULL, NULL, 0);
     const tnb_conf_value **values =
         tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
@@ -177,11 +178,11 @@ section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_t
             !may_set(ctx, conf, section, kind, s->name, driver_place(values[i])))
             return NULL;
         const tn_node *value = section_attr(ctx, section, s, values[i]);
-        if (!value)
-            return NULL;
-        attrs = tn_dict_set(ctx, attrs, s->name, value);
+        ok &= value != NULL; /* each wrong one is told */
+        if (value)
+            attrs = tn_dict_set(ctx, attrs, s->name, value);
     }
-    return attrs;
+    return ok ? attrs : NULL;
 }
 
 static const tn_target_kind *

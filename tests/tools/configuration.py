@@ -174,6 +174,8 @@ for kind, least in (("vulkan", 12), ("opencl", 3), ("cuda", 4)):
             no_target(kind, f"{name} = {value}", f"attribute '{name}' is {value}: ", "neither brackets nor quotes", f"commas between them: {name} = this, that")
     no_target(kind, 'host = {"kind": ', "attribute 'host' is no JSON")
 no_target("cuda", "l2_cache_size_bytes = -1", "at least 0")
+p = write("several.ini", "[target site]\nkind = vulkan\nsupports_math = maybe\nkeys = [gpu]\nthread_warp_size = 3\n")
+refused("several wrong attributes", tenon("check-config", "--config", p), p + ":3: ", p + ":4: ", p + ":5: ", status=(1,))
 p = write("tag.ini", '[tags]\nsite/old = {"kind": "llvm", "l2_bytes": -1}\n')
 refused("a tag's attribute", tenon("show", "pipeline", "site/old", "--config", p), p + ":2: ", "l2_bytes", "0 to")
 refused("an attribute in JSON", tenon("show", "pipeline", '{"kind": "llvm", "l2_bytes": -1}'), "target json", "l2_bytes")
