@@ -18,6 +18,7 @@ GPU_GENERIC_SPIRV_SOURCES = \
 	backends/gpu_generic/spirv.c \
 	backends/gpu_generic/spirv.h \
 	backends/gpu_generic/spirv_call.c \
+	backends/gpu_generic/spirv_float.c \
 	backends/gpu_generic/spirv_kernel.c \
 	backends/gpu_generic/spirv_kernel.h \
 	backends/gpu_generic/spirv_matrix.c \

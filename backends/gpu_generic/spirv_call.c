@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls in kernels in SPIR-V. What functions of mathematics GLSL.std.450 has with guaranteed precision (Vulkan, "Precision and
- * Operation of SPIR-V Instructions"): floor, ceil, trunc, round to even and absolute values are exact, sqrt has at most 2.5 units in
- * the last place beyond that of a quotient. The others come lowered to arithmetic (LowerMath).
+ * Operation of SPIR-V Instructions"): floor, ceil, trunc, round to even and absolute values are exact; sqrt is mended as quotients are
+ * (spirv_float.c). The others come lowered to arithmetic (LowerMath).
  */
 #include "spirv_kernel.h"
 
@@ -161,9 +161,10 @@ function(spirv_kernel *k, const tn_call *x, const tnk_id *args)
         tn_intrin_id op;
         uint32_t glsl;
     } rows[] = {
-        {TN_INTRIN_floor, GLSLstd450Floor}, {TN_INTRIN_ceil, GLSLstd450Ceil},
-        {TN_INTRIN_trunc, GLSLstd450Trunc}, {TN_INTRIN_nearbyint, GLSLstd450RoundEven},
-        {TN_INTRIN_sqrt, GLSLstd450Sqrt},
+        {TN_INTRIN_floor, GLSLstd450Floor},
+        {TN_INTRIN_ceil, GLSLstd450Ceil},
+        {TN_INTRIN_trunc, GLSLstd450Trunc},
+        {TN_INTRIN_nearbyint, GLSLstd450RoundEven},
     };
     tnb_dtype d = tn_dtype_of(TN_NODE(x));
     tn_intrin_id op = tn_intrin_of(TN_NODE(x));
@@ -173,8 +174,9 @@ function(spirv_kernel *k, const tn_call *x, const tnk_id *args)
     if (op == TN_INTRIN_round)
         return round_away(k, d, args[0]);
     if (op == TN_INTRIN_rsqrt)
-        return RESULT(k, OpFDiv, t, spirv_number(k, d, 1),
-                      spirv_glsl(&k->m, GLSLstd450Sqrt, t, args, 1));
+        return spirv_quotient(k, d, spirv_number(k, d, 1), spirv_root(k, d, args[0]));
+    if (op == TN_INTRIN_sqrt)
+        return spirv_root(k, d, args[0]);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].op == op)
             return spirv_glsl(&k->m, rows[i].glsl, t, args, 1);

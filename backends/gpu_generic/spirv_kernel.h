@@ -87,6 +87,10 @@ spirv_number(spirv_kernel *k, tnb_dtype d, double v); /* v, which is small, in e
 tnk_id
 spirv_cast(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a);
 tnk_id
+spirv_quotient(spirv_kernel *k, tnb_dtype d, tnk_id a, tnk_id b); /* of floats */
+tnk_id
+spirv_root(spirv_kernel *k, tnb_dtype d, tnk_id a);
+tnk_id
 spirv_bits(spirv_kernel *k, tnb_dtype from, tnb_dtype to, tnk_id a, tn_loc loc); /* reinterpret */
 tnk_id
 spirv_operation(spirv_kernel *k, const tn_expr *x, tn_kind kind, tnk_id a, tnk_id b);

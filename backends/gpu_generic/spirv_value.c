@@ -426,7 +426,7 @@ static tnk_id
 float_division(spirv_kernel *k, tnb_dtype d, tn_kind kind, tnk_id a, tnk_id b)
 {
     uint32_t t = spirv_type(k, d);
-    tnk_id q = exact(k, SpvOpFDiv, t, a, b);
+    tnk_id q = spirv_quotient(k, d, a, b);
     if (kind == TN_KIND_DIV)
         return q;
     q = spirv_glsl(&k->m, kind == TN_KIND_MOD ? GLSLstd450Trunc : GLSLstd450Floor, t, &q, 1);
