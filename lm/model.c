@@ -260,6 +260,11 @@ fill(tnl_model *m, const tnl_model_options *o, tnb_err *err)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "the artifact does not say how many tokens the model knows");
     TNB_TRY(check_vocabulary(m, o, err));
+    if (o->weights && !tnr_params_count(m->artifact))
+        return tnb_fail(
+            err, TNB_INVALID,
+            "tnl_model_options: weights is '%s', but the artifact has its weights itself",
+            o->weights);
     if (tnr_params_count(m->artifact)) {
         const tnr_params_options p = {.size = sizeof p,
                                       .path = o->weights,

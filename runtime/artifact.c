@@ -328,7 +328,9 @@ tnr_artifact_open_borrowed(const void *bytes, size_t n, const char *name, tnr_ar
         (void)tnb_fail(err, TNB_INVALID,
                        "%s: the memory of an artifact begins %u bytes behind a multiple of %d",
                        name, (unsigned)((uintptr_t)bytes % TNB_TNO_ALIGN), TNB_TNO_ALIGN);
-        tnb_hint(err, "align it to %d bytes; tnr_artifact_open_memory copies what is not aligned",
+        tnb_hint(err,
+                 "align it to %d bytes (alignas, aligned_alloc); tnr_artifact_open_memory copies "
+                 "what is not aligned",
                  TNB_TNO_ALIGN);
         return TNB_INVALID;
     }

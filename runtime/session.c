@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One model, opened and called in few steps: on top of what tenon/rt/vm.h and artifact.h have. */
+#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "internal.h"
 #include "tenon/base/conf.h"
 #include "tenon/base/diag.h"
@@ -67,6 +69,17 @@ static tnb_status
 make_runtime(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
 {
     tnr_runtime_options options = {0};
+    if (opt->runtime && (opt->options || opt->drivers || opt->n_drivers)) {
+        (void)tnb_fail(
+            err, TNB_INVALID,
+            "the options of a session: %s has no effect beside a runtime, which is made already",
+            opt->options   ? "options"
+            : opt->drivers ? "drivers"
+                           : "n_drivers");
+        tnb_hint(err, "give them to tnr_runtime_new and tnr_runtime_add, or let the session make "
+                      "its runtime");
+        return TNB_INVALID;
+    }
     if (opt->runtime) {
         s->runtime = opt->runtime;
         return TNB_OK;
@@ -86,6 +99,44 @@ make_runtime(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
     return TNB_OK;
 }
 
+/* Whether the parameter stands for weights that lie in files. */
+static bool
+is_weights(const tnr_session *s, uint32_t param)
+{
+    return param >= s->signature->n_inputs &&
+           strcmp(s->signature->params[param].kind, "tuple") == 0 && tnr_params_count(s->artifact);
+}
+
+/* Weights that are named are there, and the function takes some: they are opened by the first call. */
+static tnb_status
+take_weights(tnr_session *s, const char *path, tnb_err *err)
+{
+    struct stat st;
+    uint32_t at = s->signature->n_inputs;
+    if (!tnr_params_count(s->artifact)) {
+        (void)tnb_fail(
+            err, TNB_INVALID,
+            "the options of a session: weights is '%s', but the artifact has its weights itself",
+            path);
+        tnb_hint(
+            err,
+            "leave `weights` NULL; inputs of the function are given as bindings, by their names");
+        return TNB_INVALID;
+    }
+    while (at < s->signature->n_params && !is_weights(s, at))
+        at++;
+    if (at == s->signature->n_params)
+        return tnb_fail(
+            err, TNB_INVALID,
+            "the options of a session: weights is '%s', but the function '%s' takes none", path,
+            s->signature->name);
+    if (stat(path, &st) != 0)
+        return tnb_fail(err, TNB_NOT_FOUND, "the options of a session: weights is '%s': %s", path,
+                        strerror(errno));
+    s->weights_path = strdup(path);
+    return s->weights_path ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for a session");
+}
+
 /* With the artifact open. */
 static tnb_status
 make_machine(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
@@ -101,8 +152,8 @@ make_machine(tnr_session *s, const tnr_session_options *opt, tnb_err *err)
             tnb_hint(err, "one that it has is '%s'", first->name);
         return TNB_NOT_FOUND;
     }
-    if (opt->weights && !(s->weights_path = strdup(opt->weights)))
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a session");
+    if (opt->weights)
+        TNB_TRY(take_weights(s, opt->weights, err));
     uint32_t n = s->signature->n_params;
     s->args = calloc(n + 1u, sizeof *s->args);
     s->given = calloc(n + 1u, sizeof *s->given);
@@ -240,6 +291,23 @@ find_io(const tnr_io *all, uint32_t n, const tnr_binding *b, uint32_t place, con
     return TNB_NOT_FOUND;
 }
 
+/* Elements begin where C lets a program read and write them. */
+static tnb_status
+check_aligned(const char *what, const char *name, const void *data, tnb_dtype dtype, tnb_err *err)
+{
+    uint32_t need = dtype.bits / 8u,
+             off = need > 1 && (need & (need - 1)) == 0 ? (uint32_t)((uintptr_t)data % need) : 0;
+    if (!off)
+        return TNB_OK;
+    (void)tnb_fail(err, TNB_INVALID,
+                   "%s '%s': its memory begins %" PRIu32 " byte%s behind a multiple of %" PRIu32
+                   ", which elements of %s begin at",
+                   what, name, off, off == 1 ? "" : "s", need, tnb_dtype_print(dtype).s);
+    tnb_hint(err, "copy it to memory of malloc, or of aligned_alloc with 64, from which inputs are "
+                  "read without a copy");
+    return TNB_INVALID;
+}
+
 /* A DLPack tensor that is dense memory of the host, as data, dtype, shape. */
 static tnb_status
 read_dl(const tnb_dltensor *dl, const char *name, tnr_binding *out, tnb_err *err)
@@ -276,7 +344,9 @@ complete(const tnr_io *io, const tnr_binding *b, tnr_binding *out, tnb_err *err)
         return tnb_fail(err, TNB_UNSUPPORTED, "input '%s' is a %s, not a tensor", io->name,
                         io->kind);
     if (b->dl)
-        return read_dl(b->dl, io->name, out, err);
+        return b->data ? tnb_fail(err, TNB_INVALID,
+                                  "input '%s' has both data and a tensor of DLPack", io->name)
+                       : read_dl(b->dl, io->name, out, err);
     if (tnb_dtype_is_void(out->dtype))
         out->dtype = io->dtype;
     if (tnb_dtype_is_void(out->dtype))
@@ -354,6 +424,7 @@ bind_input(tnr_session *s, const tnr_io *io, const tnr_binding *b, tnr_value *ou
     tnr_value storage;
     TNB_TRY(complete(io, b, &x, err));
     TNB_TRY(check_input(io, &x, err));
+    TNB_TRY(check_aligned("input", io->name, x.data, x.dtype, err));
     tnr_device *dev = tnr_vm_device(s->vm);
     if (!tnr_device_is_host(dev) || !x.bytes)
         return tnr_tensor_from(dev, x.data, x.dims, (uint32_t)x.ndim, x.dtype, out, err);
@@ -391,8 +462,7 @@ bind_inputs(tnr_session *s, const tnr_binding *inputs, uint32_t n, tnb_err *err)
         TNB_TRY(bind_input(s, &sig->params[at], &inputs[i], &s->args[at], err));
     }
     for (uint32_t i = 0; i < sig->n_params; i++) {
-        bool weights = i >= sig->n_inputs && strcmp(sig->params[i].kind, "tuple") == 0;
-        if (!s->given[i] && weights && tnr_params_count(s->artifact))
+        if (!s->given[i] && is_weights(s, i))
             TNB_TRY(bind_weights(s, &s->args[i], err));
         else if (!s->given[i])
             return tnb_fail(err, TNB_INVALID, "input '%s' is not given", sig->params[i].name);
@@ -414,6 +484,7 @@ write_dl(const tnr_tensor *t, const char *name, tnr_binding *b, tnb_err *err)
     if (!same)
         return tnb_fail(err, TNB_SHAPE, "output '%s' has another shape than the tensor of DLPack",
                         name);
+    TNB_TRY(check_aligned("output", name, x.data, x.dtype, err));
     return tnr_tensor_read(t, x.data, x.bytes, err);
 }
 
@@ -424,7 +495,9 @@ write_output(tnr_value v, const char *name, tnr_binding *b, tnb_err *err)
         return tnb_fail(err, TNB_UNSUPPORTED, "output '%s' is no tensor", name);
     const tnr_tensor *t = v.u.tensor;
     if (b->dl)
-        return write_dl(t, name, b, err);
+        return b->data ? tnb_fail(err, TNB_INVALID,
+                                  "output '%s' has both data and a tensor of DLPack", name)
+                       : write_dl(t, name, b, err);
     if (t->dl.ndim > TNR_BINDING_DIMS)
         return tnb_fail(err, TNB_SHAPE, "output '%s' has %" PRId32 " dimensions", name, t->dl.ndim);
     uint64_t room = b->bytes;
@@ -439,6 +512,7 @@ write_output(tnr_value v, const char *name, tnr_binding *b, tnb_err *err)
         return tnb_fail(err, TNB_SHAPE,
                         "output '%s' has %" PRIu64 " bytes, there is room for %" PRIu64, name,
                         t->n_bytes, room);
+    TNB_TRY(check_aligned("output", name, b->data, b->dtype, err));
     return tnr_tensor_read(t, b->data, t->n_bytes, err);
 }
 

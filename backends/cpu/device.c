@@ -48,20 +48,39 @@ struct cpu_device {
 
 /* ---- memory ---- */
 
+/* From the embedding program, which may not know of alignment: kernels would crash in such memory. */
+static tnb_status
+get_from_program(const tnr_allocator *a, void **mem, uint64_t bytes, tnb_err *err)
+{
+    *mem = a->alloc(a->user, bytes ? bytes : 1, CPU_ALIGN);
+    unsigned off = (unsigned)((uintptr_t)*mem % CPU_ALIGN);
+    if (!*mem)
+        return tnb_fail(err, TNB_NO_MEMORY,
+                        "the program's allocator has no memory for %" PRIu64 " bytes", bytes);
+    if (!off)
+        return TNB_OK;
+    a->free(a->user, *mem);
+    (void)tnb_fail(err, TNB_INVALID,
+                   "the program's allocator was asked for memory at a multiple of %d, and gave "
+                   "some %u bytes behind one",
+                   CPU_ALIGN, off);
+    tnb_hint(err,
+             "let tnr_allocator.alloc keep to its argument `alignment`, as aligned_alloc does");
+    return TNB_INVALID;
+}
+
 /* Much of it lies in large pages, where the system has some to give. */
-static bool
-get_memory(const struct cpu_device *d, void **mem, uint64_t bytes)
+static tnb_status
+get_memory(const struct cpu_device *d, void **mem, uint64_t bytes, tnb_err *err)
 {
     size_t align = bytes >= 2 * CPU_HUGE ? CPU_HUGE : CPU_ALIGN;
-    if (d->allocator && bytes <= PTRDIFF_MAX) {
-        *mem = d->allocator->alloc(d->allocator->user, bytes ? bytes : 1, CPU_ALIGN);
-        return *mem != NULL;
-    }
+    if (d->allocator && bytes <= PTRDIFF_MAX)
+        return get_from_program(d->allocator, mem, bytes, err);
     if (bytes > PTRDIFF_MAX || posix_memalign(mem, align, bytes ? bytes : 1) != 0)
-        return false;
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
     if (align == CPU_HUGE)
         (void)madvise(*mem, bytes / CPU_HUGE * CPU_HUGE, MADV_HUGEPAGE); /* a wish only */
-    return true;
+    return TNB_OK;
 }
 
 static void
@@ -196,9 +215,7 @@ cpu_alloc(void *dev, uint64_t bytes, const char *scope, void **mem, tnb_err *err
 {
     if (strcmp(scope, "global") != 0 && strcmp(scope, "host") != 0)
         return tnb_fail(err, TNB_UNSUPPORTED, "the cpu device has no memory of scope '%s'", scope);
-    if (!get_memory(dev, mem, bytes))
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRIu64 " bytes", bytes);
-    return TNB_OK;
+    return get_memory(dev, mem, bytes, err);
 }
 
 static void
@@ -301,7 +318,7 @@ workspace_block(struct cpu_workspace *w, size_t bytes)
     if (w->sizes[i] < bytes || !w->blocks[i]) {
         give_memory(w->device, w->blocks[i]);
         w->sizes[i] = 0;
-        if (!get_memory(w->device, &w->blocks[i], bytes)) {
+        if (get_memory(w->device, &w->blocks[i], bytes, NULL) != TNB_OK) {
             w->blocks[i] = NULL;
             return NULL;
         }

@@ -197,6 +197,105 @@ messages_speak_of_the_callers_arguments(void **state)
     assert_non_null(strstr(err.message, "size is 12345, expected "));
 }
 
+static void
+opens(const tnr_session_options *o, tnb_status status, const char *text)
+{
+    tnb_err err = {0};
+    tnr_session *s = NULL;
+    assert_int_equal(tnr_session_open(in_scratch("double.tno"), o, &s, &err), status);
+    if (!strstr(err.message, text))
+        fail_msg("'%s' does not say '%s'", err.message, text);
+    tnr_session_close(s);
+}
+
+static void
+options_without_effect_are_refused(void **state)
+{
+    (void)state;
+    const tnr_runtime_options ro = {.threads = 1};
+    opens(&(tnr_session_options){.runtime = rt, .weights = "/nonexistent"}, TNB_INVALID,
+          "weights is '/nonexistent', but the artifact has its weights itself");
+    opens(&(tnr_session_options){.runtime = rt, .options = &ro}, TNB_INVALID,
+          "options has no effect beside a runtime");
+    opens(&(tnr_session_options){.runtime = rt, .n_drivers = 1}, TNB_INVALID,
+          "n_drivers has no effect beside a runtime");
+}
+
+static void
+memory_that_is_not_aligned_is_told_of(void **state)
+{
+    (void)state;
+    static float x[N + 32];
+    char *bytes = (char *)(x + (64 - (uintptr_t)x % 64) % 64 / sizeof *x);
+    for (int off = 1; off < 4; off++) {
+        char text[80];
+        tnr_binding in = {.data = bytes + off}, out = {.data = bytes + off, .bytes = 4 * N};
+        snprintf(text, sizeof text, "input 'x': its memory begins %d byte%s behind a multiple of 4",
+                 off, off == 1 ? "" : "s");
+        refused(1, &in, 1, TNB_INVALID, text);
+        tnb_dltensor dl = {.data = bytes,
+                           .byte_offset = (uint64_t)off,
+                           .ndim = 1,
+                           .shape = (int64_t[]){N},
+                           .dtype = TNB_F32,
+                           .device = {TNB_CPU, 0}};
+        refused(1, &(tnr_binding){.dl = &dl}, 1, TNB_INVALID, text);
+        refused(1, &(tnr_binding){.dl = &dl, .data = bytes}, 1, TNB_INVALID,
+                "has both data and a tensor of DLPack");
+        tnb_err err = {0};
+        in.data = bytes;
+        assert_int_equal(tnr_session_run(session, &in, 1, &out, 1, &err), TNB_INVALID);
+        assert_non_null(strstr(err.message, "': its memory begins "));
+    }
+    tnb_err err = {0};
+    static float y[N];
+    for (int off = 4; off < 64; off += 4) { /* copied for the kernels */
+        tnr_binding in = {.data = bytes + off}, out = {.data = y, .bytes = sizeof y};
+        OK(tnr_session_run(session, &in, 1, &out, 1, &err));
+    }
+    tnr_session *s = NULL;
+    assert_int_equal(tnr_session_open_memory(bytes + 8, 4096, NULL, &s, &err), TNB_INVALID);
+    assert_non_null(strstr(err.message, "begins 8 bytes behind a multiple of 64"));
+}
+
+/* ---- an allocator that forgets what it was asked for ---- */
+
+static void *
+careless_alloc(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    char *at = aligned_alloc(alignment, (bytes + 2 * alignment) / alignment * alignment);
+    return at ? at + 8 : NULL;
+}
+
+static void
+careless_free(void *user, void *memory)
+{
+    (void)user;
+    free((char *)memory - 8);
+}
+
+static void
+an_allocators_memory_is_looked_at(void **state)
+{
+    (void)state;
+    static float x[N], y[N];
+    const tnr_allocator allocator = {careless_alloc, careless_free, NULL};
+    const tnr_runtime_options ro = {.plugins = plugins, .conf = conf, .allocator = &allocator};
+    const tnr_session_options o = {.options = &ro};
+    tnr_session *s = NULL;
+    tnb_err err = {0};
+    tnr_binding in = {.data = x}, out = {.data = y, .bytes = sizeof y};
+    tnb_status st = tnr_session_open(in_scratch("double.tno"), &o, &s, &err);
+    if (st == TNB_OK)
+        st = tnr_session_run(s, &in, 1, &out, 1, &err);
+    assert_int_equal(st, TNB_INVALID);
+    assert_non_null(
+        strstr(err.message,
+               "asked for memory at a multiple of 64, and gave some 8 bytes behind one"));
+    tnr_session_close(s);
+}
+
 int
 main(void)
 {
@@ -204,6 +303,9 @@ main(void)
         cmocka_unit_test(threads_disturb_no_call_of_another),
         cmocka_unit_test(a_call_does_not_wait_for_itself),
         cmocka_unit_test(messages_speak_of_the_callers_arguments),
+        cmocka_unit_test(options_without_effect_are_refused),
+        cmocka_unit_test(memory_that_is_not_aligned_is_told_of),
+        cmocka_unit_test(an_allocators_memory_is_looked_at),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

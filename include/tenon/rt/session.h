@@ -43,14 +43,16 @@ typedef struct tnr_session_options {
                                                      an own runtime: no setting is then read and no plugin looked for */
     uint32_t n_drivers;
     const char *
-        weights; /* where the files of weights are that the artifact names, as tnr_params_options.path; NULL: as recorded */
+        weights; /* where the files of weights are that the artifact names, as tnr_params_options.path; NULL: as recorded. Not for an artifact or
+                   function without such weights */
 } tnr_session_options;
 
-/* opt may be NULL. Errors as of tnr_artifact_open, tnr_artifact_pick and tnr_vm_new; TNB_NOT_FOUND: no such function. The session is
- * the caller's, to be given to tnr_session_close. */
+/* opt may be NULL. Errors as of tnr_artifact_open, tnr_artifact_pick and tnr_vm_new; TNB_NOT_FOUND: no such function, or nothing at
+ * `weights`; TNB_INVALID: an option that has no effect beside the others or on this artifact. The session is the caller's, to be given to
+ * tnr_session_close. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_session_open(const char *path, const tnr_session_options *opt, tnr_session **out, tnb_err *err);
-/* From memory, as tnr_artifact_open_borrowed takes it: not copied. */
+/* From memory, as tnr_artifact_open_borrowed takes it: not copied. TNB_INVALID: it does not begin at a multiple of 64 bytes. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_session_open_memory(const void *bytes, size_t n, const tnr_session_options *opt,
                         tnr_session **out, tnb_err *err);
@@ -73,8 +75,8 @@ enum { TNR_BINDING_DIMS = 8 };
 typedef struct tnr_binding {
     const char *name; /* NULL: the input, or output, of the binding's place */
     void *
-        data; /* of the host, dense and row-major. Inputs are read where they lie on devices that use the host's memory (best
-                         from a multiple of 64 bytes on) and not changed. Outputs: NULL: only bytes, dtype and shape are wanted */
+        data; /* of the host, dense and row-major. It begins at a multiple of an element's bytes. Inputs are read where they lie on devices that use the host's
+                         memory (from a multiple of 64 bytes on; else they are copied) and not changed. Outputs: NULL: only bytes, dtype and shape are wanted */
     uint64_t
         bytes; /* inputs: of the elements, or 0; outputs: room at `data`, then the bytes of the elements */
     tnb_dtype dtype; /* inputs: void: the function's. Outputs: set */
@@ -87,7 +89,8 @@ typedef struct tnr_binding {
 
 /* Calls the function. Every input is given once (weights that lie in files of their own are opened by the first call: errors as of
  * tnr_params_open), outputs that are not given are dropped. Returns when the outputs are written.
- * TNB_NOT_FOUND: no input or output of a name; TNB_INVALID: an input is missing or given twice, or a call is under way; TNB_SHAPE: bytes
+ * TNB_NOT_FOUND: no input or output of a name; TNB_INVALID: an input is missing or given twice, memory that does not begin at a multiple of an element's
+ * bytes, or a call is under way; TNB_SHAPE: bytes
  * that are not those of the shape, too little room for an output (its binding says how much), a DLPack tensor of another shape, more than
  * TNR_BINDING_DIMS dimensions; TNB_TYPE: a DLPack tensor of another dtype; TNB_UNSUPPORTED: one that is not compact or not of the host; an
  * input or output that is no tensor (tnr_session_vm calls such functions); else as tnr_vm_call. */

@@ -787,7 +787,8 @@ tenon_status_text(int status)
     case TENON_INVALID:
         return "an input or output is missing";
     case TENON_NO_MEMORY:
-        return "the workspace is missing or too small";
+        return "the workspace is missing or too small; an input's data that are not at a multiple "
+               "of 64 bytes are copied into it";
     case TENON_TYPE:
         return "an input or output has another type";
     case TENON_SHAPE:
