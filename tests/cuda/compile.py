@@ -3,6 +3,7 @@
 import os
 import re
 import struct
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
@@ -73,6 +74,14 @@ def payload(file):
     return arch, out
 
 
+def instructions(ptx):
+    """The names of the instructions of PTX."""
+    statements = re.split(r"[;{}\n]", re.sub(r"//.*", "", ptx))
+    found = (re.match(r"\s*(?:[$\w]+:\s*)?(?:@!?%\w+\s+)?([a-z]\w*(?:\.[\w:]+)+)(?:\s|$)", s) for s in statements)
+    return {m[1] for m in found if m}
+
+
+used = set()
 model = write("first.py", KINDS.format("float32"))
 # what an architecture does not have, which needs no NVRTC to be said
 for arch, attr, texts in (
@@ -103,6 +112,7 @@ for arch in ARCHS:
             for name, (ptx, cubin, threads) in kernels.items():
                 ok = f".target {arch}" in ptx and re.search(rf"\.entry {name}\(", ptx) and cubin[:4] == b"\x7fELF" and 1 <= threads <= 1024
                 ok = ok and re.search(rf"\.maxntid {threads}\b", ptx)
+                used |= instructions(ptx)
                 seen += 1
                 if not ok:
                     check(False, f"{arch}: kernel {name} of {what} of {d} has PTX and a cubin for {threads} threads")
@@ -112,6 +122,12 @@ for d in "int4", "uint4", "int2", "uint2":
     r = tenon("compile", write(f"packed-{d}.py", PACKED.format(d)), "-t", "cuda", "-o", path("m.tno"))
     check(r.returncode == 0 and any("atom" in ptx or "red." in ptx for ptx, _, _ in payload(path("m.tno"))[1].values()),
           f"{d} is stored by threads that share a byte", r)
+
+record = os.path.join(BUILD, "tests", "cuda", "record", "record")
+if os.path.exists(record):
+    forms = subprocess.run([record, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    check(len(used) > 100, f"kernels have {len(used)} forms of instructions")
+    check(used <= set(forms), "all are recorded (tests/cuda/record): " + (", ".join(sorted(used - set(forms))) or "yes"))
 
 # a model, and the cache of kernels
 digits = os.path.join(DIGITS, "digits.onnx")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Matrix products of float16 and bfloat16 on matrix units: -t cuda computes on the simulated device, which looks for races, what the cpu
-does, for operands of both orders, extents that no tile divides, and what is computed of the result."""
+does, for operands of both orders, extents that no tile divides, and what is computed of the result. Products of int8 are dp2a and dp4a."""
 import os
 import re
 import sys
@@ -22,6 +22,16 @@ class Module:
             a = R.astype(y, "float32")
             R.output(a, z)
         return (a, z)
+"""
+INTEGERS = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((64, 128), "int8"), w: R.Tensor((128, 64), "int8")):
+        with R.dataflow():
+            y = R.matmul(x, w, out_dtype="int32")
+            R.output(y)
+        return y
 """
 if not os.path.exists(os.path.join(SIM, "libcuda.so.1")):
     print("no simulated device (cmocka is missing)")
@@ -59,6 +69,15 @@ for dtype, arch, order, error in (("float16", "80", {}, 2e-3), ("float16", "75",
     for a, b in zip(*(numbers(path(d)) for d in ("cpu", "cuda"))) if same else ():
         same = same and len(a) == len(b) > 0 and all(abs(x - y) <= error * (1 + abs(x)) for x, y in zip(a, b))
     check(same, f"{dtype}, sm_{arch}, {order}: as on the cpu", gpu)
+
+# NVRTC makes dp2a or dp4a of these
+file, made = write("int8.py", INTEGERS), path("int8.tno")
+r = tenon("compile", file, "-t", "cuda", "-o", made)
+cpu = tenon("run", file, "-o", path("integers-cpu"))
+gpu = tenon("run", made, "-o", path("integers"), env=sim("80", {}))
+same = cpu.returncode == 0 and gpu.returncode == 0 and any(numbers(path("integers"))[0]) and numbers(path("integers-cpu")) == numbers(path("integers"))
+with open(made, "rb") as f:
+    check(same and re.search(rb"dp[24]a\.", f.read()), "int8: as on the cpu, by dp2a or dp4a", gpu)
 
 # What a step of a large product takes of a thread: what CUTLASS's kernel of this tile (128 by 128 by 32, three stages) takes
 LARGE = """\

@@ -10,6 +10,7 @@
  *   p predicate; h, w, d integer of 16, 32, 64 bits; e, f, g float of 16, 32, 64 bits; b bfloat16; E, B two halves, two bfloat16
  *   m, n, N as h, w, d, but positive; l a lane's number; a an angle in [-3, 3]
  *   u, v, t, y as E, B, f, g, but in [-1, 1]: of products, whose sums have no prescribed order
+ *   x four floats of 8 bits, e4m3 or e5m2, of at most 1, for products, too
  *   ? as the type in the name says: of a conversion the result's type comes before the operand's
  * Results take the letters of the former two lines. A body has ! for the name, $k for results and #k for operands; registers z, zd (32, 64
  * bits) and zp; addresses sa and sr in shared memory (64 bytes, and 16 bytes, of each thread), ga in global memory, ia of the operands,

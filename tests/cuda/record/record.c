@@ -191,7 +191,7 @@ operand(char letter, uint64_t *state)
 {
     uint64_t r = next_random(state), s = next_random(state);
     double d = (double)small(r);
-    uint64_t u;
+    uint64_t u, bytes = 0;
     switch (letter) {
     case 'p':
         return r & 1;
@@ -227,6 +227,10 @@ operand(char letter, uint64_t *state)
         return half_of_small(small(r)) | (uint32_t)half_of_small(small(s)) << 16;
     case 'v':
         return float_bits(small(r)) >> 16 | (float_bits(small(s)) & 0xffff0000);
+    case 'x': /* e4m3 from 1/8 to 1, e5m2 from 1/128 to 1/2 */
+        for (uint32_t k = 0; k < 32; k += 8)
+            bytes |= ((0x20 + (r >> k & 127) % 25) | (r >> k & 128)) << k;
+        return bytes;
     case 't':
         return float_bits(small(r) == 0 ? 1 : small(r));
     default:
@@ -314,7 +318,11 @@ write_kernel(const form *f, uint32_t number, FILE *b)
 static void
 write_module(const form *const *list, uint32_t n, int arch, FILE *b)
 {
-    fprintf(b, ".version 8.0\n.target sm_%d\n.address_size 64\n", arch);
+    bool small_floats = false; /* their products are newer than all else */
+    for (uint32_t k = 0; k < n; k++)
+        small_floats |= list[k]->row->arch == 89;
+    fprintf(b, ".version %s\n.target sm_%d\n.address_size 64\n", small_floats ? "8.4" : "8.0",
+            arch);
     for (uint32_t k = 0; k < n; k++)
         write_kernel(list[k], k, b);
 }

@@ -166,7 +166,7 @@ WIDES(WIDE)
 SATURATED(add_sat, "add.s32", +)
 SATURATED(sub_sat, "sub.s32", -)
 
-/* dp4a, dp2a: four or two products of bytes, added to c */
+/* dp4a: four products of bytes, added to c */
 static void
 op_dp4a(sim_warp *w, const sim_insn *i, uint32_t mask)
 {
@@ -181,11 +181,33 @@ op_dp4a(sim_warp *w, const sim_insn *i, uint32_t mask)
         } d[l] = sum);
 }
 
+/* dp2a: two products of a half of a and a byte of b, of its lower or its upper two, added to c */
+static void
+op_dp2a(sim_warp *w, const sim_insn *i, uint32_t mask)
+{
+    uint32_t *d = sim_at(w, i->ref[0]);
+    const uint32_t *a = sim_at(w, i->ref[1]), *b = sim_at(w, i->ref[2]), *c = sim_at(w, i->ref[3]);
+    const char *const *part = i->ptx->part;
+    uint32_t from = part[1][0] == 'h' ? 16 : 0;
+    bool sa = part[2][0] == 's', sb = part[3][0] == 's';
+    SIM_EACH(
+        mask, l, uint32_t sum = c[l]; for (uint32_t k = 0; k < 2; k++) {
+            uint32_t x = a[l] >> 16 * k & 0xffff, y = b[l] >> (from + 8 * k) & 255;
+            sum += (sa ? (uint32_t)(int16_t)x : x) * (sb ? (uint32_t)(int8_t)y : y);
+        } d[l] = sum);
+}
+#define DP2A_ROWS(half)                                      \
+    {"dp2a." half ".u32.u32", op_dp2a, "wwww", 0, 0, 0},     \
+        {"dp2a." half ".s32.s32", op_dp2a, "wwww", 0, 0, 0}, \
+        {"dp2a." half ".u32.s32", op_dp2a, "wwww", 0, 0, 0}, \
+        {"dp2a." half ".s32.u32", op_dp2a, "wwww", 0, 0, 0},
+
 const sim_form sim_integer_forms[] = {UNARIES(ROW) BINARIES(ROW) TERNARIES(ROW)
                                           WIDES(ROW){"dp4a.u32.u32", op_dp4a, "wwww", 0, 0, 0},
                                       {"dp4a.s32.s32", op_dp4a, "wwww", 0, 0, 0},
                                       {"dp4a.u32.s32", op_dp4a, "wwww", 0, 0, 0},
                                       {"dp4a.s32.u32", op_dp4a, "wwww", 0, 0, 0},
+                                      DP2A_ROWS("lo") DP2A_ROWS("hi")
                                       /* these take the place of the rows above that wrap */
                                       {"add.s32", op_add_sat, "www", 0, SIM_SAT, 0},
                                       {"sub.s32", op_sub_sat, "www", 0, SIM_SAT, 0},
