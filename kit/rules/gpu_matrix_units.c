@@ -32,13 +32,16 @@ is_float16(const tn_buffer_load *l)
     return tnb_dtype_eq(tn_as_buffer(l->buffer)->dtype, TNB_F16);
 }
 
-/* Operands by iterators alone, so that an element's place is linear in each. */
+/* Operands by iterators and numbers alone (a batch of one is 0), so that an element's place is linear in each. */
 static bool
 has_plain_indices(const tnk_item *block, const tn_buffer_load *l)
 {
     const tn_block *b = block->block;
     for (uint32_t i = 0; i < l->indices.n; i++) {
+        int64_t number;
         uint32_t k = 0;
+        if (tn_int_value(l->indices.at[i], &number))
+            continue;
         while (k < b->iters.n && tn_as_iter_var(b->iters.at[k])->var != l->indices.at[i])
             k++;
         if (k == b->iters.n)

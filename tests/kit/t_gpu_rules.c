@@ -502,7 +502,17 @@ products_go_to_matrix_units(void **state)
         "        for g, i, j in T.grid(2, n, 19):\n            with T.sblock(\"z\"):\n"
         "                vg, vi, vj = T.axis.remap(\"SSS\", [g, i, j])\n"
         "                C[vg, vi, vj] = T.Cast(\"float16\", T.max(S[vg, vi, vj], "
-        "T.float32(0)))\n"};
+        "T.float32(0)))\n",
+        /* a batch of one, as FuseOps leaves it */
+        "        A = T.match_buffer(a, (1, n, 40), \"float16\")\n"
+        "        B = T.match_buffer(b, (40, 24), \"float16\")\n"
+        "        C = T.match_buffer(c, (1, n, 24))\n"
+        "        for g, i, j, r in T.grid(1, n, 24, 40):\n            with T.sblock(\"y\"):\n"
+        "                vg, vi, vj, vr = T.axis.remap(\"SSSR\", [g, i, j, r])\n"
+        "                with T.init():\n                    C[vg, vi, vj] = T.float32(0)\n"
+        "                C[vg, vi, vj] = C[vg, vi, vj] + T.Cast(\"float32\", A[0, vi, vr]) * "
+        "T.Cast(\"float32\", B[vr, vj])\n"};
+    enum { BODIES = sizeof bodies / sizeof *bodies };
     static const struct {
         const char *unit;
         limits l;
@@ -510,12 +520,12 @@ products_go_to_matrix_units(void **state)
                  {"8x8x8", {8, 64, 16384}},
                  {"16x8x16", {32, 64, 16384}},
                  {"8x8x32", {64, 1024, 49152}}};
-    for (size_t i = 0; i < 2 * sizeof units / sizeof *units; i++) {
-        const limits *l = &units[i / 2].l;
+    for (size_t i = 0; i < BODIES * (sizeof units / sizeof *units); i++) {
+        const limits *l = &units[i / BODIES].l;
         const tn_node *a = tn_dict_set(k.ctx, attributes("vulkan", l), "cooperative_matrix",
-                                       tn_string(k.ctx, units[i / 2].unit));
+                                       tn_string(k.ctx, units[i / BODIES].unit));
         const tn_target *target = tn_as_target(tn_target_of(k.ctx, "vulkan", a));
-        const char *source = tn_strf(k.ctx, "%s%s", head, bodies[i % 2]);
+        const char *source = tn_strf(k.ctx, "%s%s", head, bodies[i % BODIES]);
         const tn_module *m = tn_read_module(k.ctx, "test", source, strlen(source));
         assert_non_null(m);
         const tn_node *f = tn_module_get(m, "f"),
@@ -524,15 +534,15 @@ products_go_to_matrix_units(void **state)
         if (g)
             tn_walk(tn_as_prim_func(g)->body, TN_WALK_ONCE, find_unit, NULL, &found);
         if (!found)
-            fail_msg("program %zu has no units of %s", i % 2, units[i / 2].unit);
-        gpu_program p = {.d = TNB_DTYPE(TNB_FLOAT, 16), .symbolic = i % 2 == 1};
+            fail_msg("program %zu has no units of %s", i % BODIES, units[i / BODIES].unit);
+        gpu_program p = {.d = TNB_DTYPE(TNB_FLOAT, 16), .symbolic = i % BODIES >= 1};
         for (int d = 0; d < 4; d++)
             p.bound[d] = GPU_MOST;
         p.dims = tn_dictv(k.ctx, "n", tn_i64(k.ctx, 1 + gpu_below(GPU_MOST)), NULL);
         const char *why = check_rule(f, g, target, l, &p, &promises[0]);
         if (why) {
             show(g);
-            fail_msg("program %zu with units of %s: %s", i % 2, units[i / 2].unit, why);
+            fail_msg("program %zu with units of %s: %s", i % BODIES, units[i / BODIES].unit, why);
         }
     }
 }
