@@ -71,6 +71,46 @@ hint_nearest(tnb_diags *d, const char *s, const char *const *names, uint32_t n)
         tnb_diag_hint(d, "did you mean '%s'?", near);
 }
 
+/* The home folder in place of the ~ of "~/tenon" and "~", as a shell has it; other text as it is. NULL after a message. */
+static const char *
+with_home(tnb_conf *c, const tnb_conf_value *v, const char *text, bool path, tnb_diags *d)
+{
+    const char *home = tnb_home();
+    if (*text != '~' || (text[1] && text[1] != '/' && !path))
+        return text;
+    if (text[1] && text[1] != '/') {
+        refuse(d, v, TNB_INVALID, "'%s' is '%s', and only ~/ stands for a folder, that of the user",
+               v->key, text);
+        tnb_diag_hint(d, "write the whole path, or ./%s", text);
+        return NULL;
+    }
+    if (!home) { /* as for a service: what needs the setting says so */
+        tnb_report(d, TNB_WARNING, TNB_IO, (tnb_place){.file = v->file, .line = v->line},
+                   "'%s' is '%s' and is left out: HOME is no folder that is there", v->key, text);
+        return NULL;
+    }
+    return text[1] ? tnb_path_join(c->arena, home, text + 2) : home;
+}
+
+/* The same for a value: of a list for each item. Keys of sections that are open, attributes of targets say, are paths where they begin so. */
+static bool
+put_home(tnb_conf *c, const tnb_conf_key *k, tnb_conf_value *v, tnb_diags *d)
+{
+    uint32_t n = 0;
+    bool list = k && k->type == TNB_CONF_LIST;
+    if (!strchr(v->value, '~'))
+        return true;
+    const char **items = list ? tnb_conf_split(c->arena, v->value, &n) : NULL;
+    const char *all = list ? "" : with_home(c, v, v->value, k && k->type == TNB_CONF_PATH, d);
+    for (uint32_t i = 0; i < n && all; i++) {
+        const char *item = with_home(c, v, items[i], true, d);
+        all = item ? tnb_printf(c->arena, "%s%s%s", all, i ? ", " : "", item) : NULL;
+    }
+    if (all)
+        v->value = all;
+    return all != NULL;
+}
+
 static bool
 type_fits(tnb_conf *c, const tnb_conf_key *k, tnb_conf_value *v, tnb_diags *d)
 {
@@ -247,7 +287,7 @@ set(tnb_conf *c, tnb_conf_value v, tnb_diags *d)
     if (!s)
         return;
     const tnb_conf_key *k = tnb_conf_key_of(s, v.key);
-    if (k && !type_fits(c, k, &v, d))
+    if (!put_home(c, k, &v, d) || (k && !type_fits(c, k, &v, d)))
         return;
     char *id = id_of(c->arena, v.section, v.name, v.key);
     const tnb_conf_value *lock =

@@ -305,6 +305,21 @@ check_targets(tn_ctx *ctx, const tnb_conf *conf)
             check_pipeline(ctx, conf, kinds[i].name);
 }
 
+/* Whether the name is a tag whose tags never end in a target. */
+static bool
+stands_for_tags(const tnb_conf *conf, const char *name)
+{
+    enum { MANY = 64 };
+    for (int i = 0; i < MANY; i++) {
+        const tnb_conf_value *v =
+            tnb_conf_has(conf, "target", name) ? NULL : tnb_conf_find(conf, "tags", "", name);
+        if (!v || *v->value == '{')
+            return false;
+        name = v->value;
+    }
+    return true;
+}
+
 static void
 check_tags(tn_ctx *ctx, const tnb_conf *conf)
 {
@@ -324,6 +339,12 @@ check_tags(tn_ctx *ctx, const tnb_conf *conf)
             tnb_conf_report(tags[i], tn_diags(ctx), TNB_NOT_FOUND,
                             "the tag '%s' stands for '%s', which is no target", tags[i]->key,
                             tags[i]->value);
+            const char *near = tn_nearest_name(tn_ctx_registry(ctx), "target", tags[i]->value);
+            if (near)
+                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+        } else if (*tags[i]->value != '{' && stands_for_tags(conf, tags[i]->value)) {
+            if (tnk_target_find(ctx, conf, tags[i]->key, &t))
+                continue; /* else the error is recorded */
         } else if (kind && tags[i]->layer >= TNB_CONF_SYSTEM &&
                    !driver_promised(ctx, "target", kind)) {
             tnb_conf_report(tags[i], tn_diags(ctx), TNB_NOT_FOUND,
@@ -371,6 +392,7 @@ check_insert(tn_ctx *ctx, const tnb_conf_value *v)
     if (!word || !colon) {
         tnb_conf_report(v, tn_diags(ctx), TNB_INVALID,
                         "'%s' is not of the form 'before|after PHASE-or-PASS[#k]: list'", v->value);
+        tnb_diag_hint(tn_diags(ctx), "for example: after FuseOps: DeadCodeElimination");
         return;
     }
     s += word + strspn(s + word, " ");
@@ -386,14 +408,54 @@ check_insert(tn_ctx *ctx, const tnb_conf_value *v)
     }
 }
 
+/* A profile that no target here takes, such as one that inserts at a place which no pipeline has. `targets` n of them. */
+static void
+check_use(tn_ctx *ctx, const tnb_conf *conf, const char *profile, const tnk_target *targets,
+          uint32_t n)
+{
+    tnb_diags *d = tn_diags(ctx);
+    uint32_t before = tnb_diags_count(d);
+    tnk_pipeline p;
+    for (uint32_t i = n; i-- > 0;) { /* the errors of the first stay */
+        tnb_diags_cut(d, before);
+        if (tnk_pipeline_make(ctx, conf, &targets[i], profile, &p)) {
+            tnb_diags_cut(d, before);
+            return;
+        }
+    }
+}
+
+/* Targets of this configuration that can be used, and whose pipelines can be made; at most `max`. */
+static uint32_t
+usable_targets(tn_ctx *ctx, const tnb_conf *conf, tnk_target *out, uint32_t max)
+{
+    const tnb_plugins *plugins = tn_registry_plugins(tn_ctx_registry(ctx));
+    uint32_t n = 0, n_names, n_kinds = 0, before = tnb_diags_count(tn_diags(ctx));
+    const char **names = tnb_conf_names(conf, tn_arena(ctx), "target", &n_names);
+    const tnb_provided *kinds =
+        plugins ? tnb_plugins_provided(plugins, tn_arena(ctx), "target", &n_kinds) : NULL;
+    tnk_pipeline p;
+    for (uint32_t i = 0; i < n_names + n_kinds && n < max; i++) {
+        n +=
+            tnk_target_find(ctx, conf, i < n_names ? names[i] : kinds[i - n_names].name, &out[n]) &&
+            tnk_pipeline_make(ctx, conf, &out[n], NULL, &p);
+        tnb_diags_cut(tn_diags(ctx), before);
+    }
+    return n;
+}
+
 static void
 check_profiles(tn_ctx *ctx, const tnb_conf *conf)
 {
+    enum { MAX_TARGETS = 16 };
+    tnk_target targets[MAX_TARGETS];
     uint32_t n, n_values, k;
     const char **names = tnb_conf_names(conf, tn_arena(ctx), "profile", &n);
+    uint32_t n_targets = n ? usable_targets(ctx, conf, targets, MAX_TARGETS) : 0;
     for (uint32_t i = 0; i < n; i++) {
         const tnb_conf_value **values =
             tnb_conf_section_values(conf, tn_arena(ctx), "profile", names[i], &n_values);
+        uint32_t before = tnb_diags_count(tn_diags(ctx));
         for (uint32_t j = 0; j < n_values; j++) {
             bool drop = strcmp(values[j]->key, "drop") == 0;
             const char **dropped =
@@ -403,6 +465,8 @@ check_profiles(tn_ctx *ctx, const tnb_conf *conf)
             if (!drop)
                 check_insert(ctx, values[j]);
         }
+        if (tnb_diags_count(tn_diags(ctx)) == before)
+            check_use(ctx, conf, names[i], targets, n_targets);
     }
 }
 

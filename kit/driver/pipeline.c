@@ -218,6 +218,9 @@ drop_one(struct maker *m, const tnb_conf_value *v, const char *name)
     }
     if (!found)
         complain(m, v, "cannot be dropped: the pipeline has no such pass", name);
+    if (!found && strchr(name, '#'))
+        tnb_diag_hint(tn_diags(m->ctx),
+                      "'drop' takes names without '#', and drops a pass wherever it stands");
 }
 
 static void
@@ -274,7 +277,7 @@ find_anchor(struct maker *m, const struct anchor *a, tnk_phase *phase, uint32_t 
     for (int p = 0; p < TNK_N_PHASES; p++) {
         const tn_pass_list *l = &m->out->phases[p];
         *phase = (tnk_phase)p;
-        if (strcmp(phase_names[p], a->name) == 0) {
+        if (a->occurrence == 1 && strcmp(phase_names[p], a->name) == 0) {
             *at = a->after ? l->n : l->n && strcmp(l->at[0].name, first_pass) == 0;
             return true;
         }
@@ -287,6 +290,33 @@ find_anchor(struct maker *m, const struct anchor *a, tnk_phase *phase, uint32_t 
     return false;
 }
 
+/* What is wrong with a place for an insert that is not there. */
+static void
+complain_of_anchor(struct maker *m, const tnb_conf_value *v, const struct anchor *a)
+{
+    int64_t there = 0;
+    for (int p = 0; p < TNK_N_PHASES; p++) {
+        const tn_pass_list *l = &m->out->phases[p];
+        there += strcmp(phase_names[p], a->name) == 0;
+        for (uint32_t i = 0; i < l->n; i++)
+            there += strcmp(l->at[i].name, a->name) == 0;
+    }
+    if (!there) {
+        complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there",
+                 a->name);
+        return;
+    }
+    m->failed = true;
+    tnb_conf_report(v, tn_diags(m->ctx), TNB_NOT_FOUND,
+                    "'%s#%lld' is not there: the pipeline of target '%s' has '%s' %s", a->name,
+                    (long long)a->occurrence, m->target->name, a->name,
+                    there == 1 ? "once" : tn_strf(m->ctx, "%lld times", (long long)there));
+    tnb_diag_hint(tn_diags(m->ctx),
+                  there == 1 ? "leave out '#%lld'; tenon show pipeline %s prints the lists"
+                             : "name one up to #%lld; tenon show pipeline %s prints the lists",
+                  (long long)(there == 1 ? a->occurrence : there), m->target->name);
+}
+
 static void
 insert_one(struct maker *m, const tnb_conf_value *v)
 {
@@ -296,18 +326,14 @@ insert_one(struct maker *m, const tnb_conf_value *v)
     if (!*v->value)
         return; /* removed by a later file */
     if (!parse_anchor(m, v, &a)) {
-        complain(m, v, "is not of the form 'before|after PHASE-or-PASS[#k]: list'", v->value);
+        m->failed = true;
+        tnb_conf_report(v, tn_diags(m->ctx), TNB_INVALID,
+                        "'%s' is not of the form 'before|after PHASE-or-PASS[#k]: list'", v->value);
+        tnb_diag_hint(tn_diags(m->ctx), "for example: after FuseOps: DeadCodeElimination");
         return;
     }
     if (!find_anchor(m, &a, &phase, &at)) {
-        const int64_t wanted = a.occurrence;
-        a.occurrence = 1;
-        if (wanted > 1 && find_anchor(m, &a, &phase, &at))
-            complain(m, v, "does not stand so often in the pipeline",
-                     tn_strf(m->ctx, "%s#%lld", a.name, (long long)wanted));
-        else
-            complain(m, v, "is no phase or pass of the pipeline: nothing can be inserted there",
-                     a.name);
+        complain_of_anchor(m, v, &a);
         return;
     }
     tn_pass_list extra = {0}, merged = {0}, *l = &m->out->phases[phase];

@@ -16,6 +16,15 @@ driver_error(tn_ctx *ctx, const tnb_err *err)
         tnb_diag_hint(tn_diags(ctx), "%s", err->hint);
 }
 
+/* At the current place, that of a tag. */
+static void
+error_here(tn_ctx *ctx, const tnb_err *err)
+{
+    tn_error(ctx, 0, err->status, "%s", err->message);
+    if (err->hint[0])
+        tnb_diag_hint(tn_diags(ctx), "%s", err->hint);
+}
+
 const char *
 driver_device(const tn_target_kind *kind)
 {
@@ -191,7 +200,7 @@ find_kind(tn_ctx *ctx, const char *name)
     tnb_err err = {0};
     const tn_target_kind *k = tn_find_target(tn_ctx_registry(ctx), name, &err);
     if (!k)
-        driver_error(ctx, &err);
+        error_here(ctx, &err);
     return k;
 }
 
@@ -329,7 +338,7 @@ from_json(tn_ctx *ctx, const tnb_conf_value *tag, const char *json, const struct
     const tn_node *d = tn_value_from_json(ctx, json, strlen(json), &err);
     if (!d) {
         tnb_err_prefix(&err, "target '%s'", name ? name : "json");
-        driver_error(ctx, &err);
+        error_here(ctx, &err);
         return false;
     }
     const char *kind_name = tn_is(d, TN_KIND_DICT) ? tn_dict_str(d, "kind", NULL) : NULL;
@@ -473,7 +482,13 @@ find(tn_ctx *ctx, const tnb_conf *conf, const char *text, int depth, const struc
     if (conf && tnb_conf_has(conf, "target", text))
         return from_section(ctx, conf, text, more, out);
     const tnb_conf_value *tag = conf ? tnb_conf_find(conf, "tags", "", text) : NULL;
-    if (tag && depth < MAX_TAG_DEPTH)
+    if (tag && depth == MAX_TAG_DEPTH) {
+        tnb_conf_report(tag, tn_diags(ctx), TNB_INVALID,
+                        "the tag '%s' leads to no target: %d tags stand for one another", text,
+                        MAX_TAG_DEPTH);
+        return false;
+    }
+    if (tag)
         return tag->value[0] == '{' ? from_tag(ctx, tag, more, out)
                                     : find(ctx, conf, tag->value, depth + 1, more, out);
     const char *apart = with_attributes(ctx, conf, text);

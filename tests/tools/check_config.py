@@ -99,7 +99,20 @@ alone("an insert of nothing", "[pipeline cpu]\ninsert.x = after FuseOps:\n", 2, 
 alone("an insert of nothing in a profile", "[profile mine]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
 for value, needs in (("cpu", "transform"), ("*, -transform", "transform"), ("*, -ops", "ops"), ("ops, transform, cpu", "tir")):
     alone(f"plugins = {value}", f"[tenon]\nplugins = {value}\n", 2, f"leaves out '{needs}'", "tenon plugin enable")
-alone("an occurrence of a pass that there is none of", "[pipeline cpu]\ninsert.x = before FuseOps#9: DeadCodeElimination\n", 2, "'FuseOps#9' does not stand so often")
+alone("an occurrence of a pass that there is none of", "[pipeline cpu]\ninsert.x = before FuseOps#9: DeadCodeElimination\n", 2, "'FuseOps#9' is not there", "target 'cpu' has 'FuseOps' once", "leave out '#9'")
+alone("an occurrence behind those that there are", "[pipeline cpu]\ninsert.x = before DeadCodeElimination#9: DeadCodeElimination\n", 2, "has 'DeadCodeElimination' 2 times", "up to #2")
+alone("a phase has no occurrences", "[pipeline cpu]\ninsert.x = before legalize#3: DeadCodeElimination\n", 2, "'legalize#3' is not there")
+alone("an occurrence that no target has, in a profile", "[profile mine]\ninsert.x = after FuseOps#9: DeadCodeElimination\n", 2, "'FuseOps#9' is not there")
+alone("an insert of another form", "[pipeline cpu]\ninsert.x = after FuseOps#x: DeadCodeElimination\n", 2, "before|after PHASE-or-PASS", "hint: for example")
+alone("a pass that is dropped by occurrence", "[pipeline cpu]\ndrop = FuseOps#2\n", 2, "without '#'")
+alone("a pipeline of a target that is misspelt", "[pipeline cpuu]\ndrop = FuseOps\n", 2, "did you mean [pipeline cpu]")
+alone("a kind that is misspelt", "[target mine]\nkind = cpuu\n", 2, "did you mean 'cpu'")
+for value, *texts in (('{"kind": "cpu",', "target 'mine': JSON"), ('{"kind": "cpu"}}', "JSON"), ('{"kind": 3}', "names no kind"), ("[1]", "'[1]', which is no target"), ("mine", "leads to no target"),
+                      ("cpuu", "did you mean 'cpu'"), ('{"kind": "cpu", "mcpux": "x"}', "did you mean 'mcpu'"), ('{"kind": "cpu", "mcpu": "x"}', "mcpu is 'x'"), ("", "which is no target")):
+    alone(f"a tag that is {value}", f"[tags]\nmine = {value}\n", 2, *texts)
+r, out = found("[tags]\na = b\nb = c\nc = a\n")
+check(sorted(out) == [2, 3, 4] and r.stderr.count("leads to no target") == 3, "tags that stand for one another", r)
+fine("tags of tags, and a profile that one target takes", '[tags]\na = b\nb = {"kind": "cpu"}\n[profile mine]\ninsert.x = after BlockLayouts: DeadCodeElimination\n')
 alone("a pass that is dropped and misspelt", "[pipeline cpu]\ndrop = FuseOp\n", 2, "did you mean 'FuseOps'")
 alone("a comment that is none", "[tenon]\nthreads = 2 # two\n", 2, "only ';' begins a comment")
 r, out = found("[pass FuseOps]\nfuse_opt_level = x\n")

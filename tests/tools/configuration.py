@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """INI files change pipelines, show where things come from, and are refused with file and line when wrong."""
+import glob
 import os
 import re
 
@@ -86,6 +87,19 @@ os.utime(f.name, (0, 0))
 with open(os.path.join(said.group(1), ".x.tmp"), "wb") as f:
     pass
 os.utime(f.name, (0, 0))
+home = path("home")
+os.makedirs(os.path.join(home, "plugins"))
+at_home = write("home.ini", "[tenon]\ncache_dir = ~/kernels\nplugin_path = ~/plugins, /nonexistent\ntuning_db = none\n[target cpu]\ncc = ~/bin/cc\n")
+r = tenon("show", "config", "--config", at_home, env={"HOME": home})
+check(all(s in r.stdout for s in (f"cache_dir = {home}/kernels", f"plugin_path = {home}/plugins, /nonexistent", f"cc = {home}/bin/cc")), "~/ is the home folder", r)
+r = tenon("run", model, "-i", image, "--config", at_home, "--set", "target.cpu.cc=", env={"HOME": home})
+check(r.returncode == 0 and glob.glob(os.path.join(home, "kernels", "*", "*.kernels")) and not os.path.exists(path("~")), "a cache below ~/", r)
+r = tenon("show", "config", "--set", "tenon.cache_dir=~", env={"HOME": home})
+check(f"cache_dir = {home} " in r.stdout + " ", "--set takes ~, too", r)
+for key in ("cache_dir", "plugin_path", "tuning_db"):
+    refused(f"{key} of another user's home", tenon("list", "targets", "--config", write("other.ini", f"[tenon]\n{key} = ~root/x\n")), "other.ini:2", f"'{key}' is '~root/x'", "./~root/x")
+r = tenon("check-config", "--config", at_home, env={"HOME": "/nonexistent"})
+check(r.returncode == 1 and "home.ini:2" in r.stderr and "HOME is no folder" in r.stderr, "~/ without a home", r)
 r = tenon("run", model, "-i", image, "--set", "pipeline.cpu.drop=FuseOps", "--set", f"tenon.cache_dir={cache}", "--set",
           "tenon.cache_size=1")
 check(r.returncode == 0 and kept() and "old.kernels" not in kept() and ".x.tmp" not in kept(),
