@@ -18,7 +18,8 @@
 typedef struct form_row {
     int arch; /* the least that has it */
     const char *name, *results, *operands, *body;
-    double tolerance; /* relative to the larger of 1 and the value; 0: the same bits */
+    double
+        tolerance; /* relative to the larger of 1 and the value; below 0: to the value; 0: the same bits */
 } form_row;
 
 extern const form_row form_rows[];

@@ -463,8 +463,8 @@ is_equal(const form *f, char letter, uint64_t a, uint64_t b)
     double x = value_of(letter, a), y = value_of(letter, b);
     if (isnan(x) || isnan(y))
         return isnan(x) && isnan(y); /* which one is not prescribed */
-    return f->row->tolerance > 0 && isfinite(x) && isfinite(y) &&
-           fabs(x - y) <= f->row->tolerance * fmax(1, fabs(y));
+    double tolerance = f->row->tolerance, unit = fmax(tolerance < 0 ? 0 : 1, fabs(y));
+    return isfinite(x) && isfinite(y) && fabs(x - y) <= fabs(tolerance) * unit && tolerance != 0;
 }
 
 /* ---- short records ---- */
@@ -589,7 +589,7 @@ print_short(const char *record)
             fputs("\t", stdout);
             for (uint32_t t = 0; t < N; t++) {
                 uint64_t v = line.value[t * MOST + k];
-                if (digits < 4 || forms[f].row->tolerance > 0) {
+                if (digits < 4 || forms[f].row->tolerance != 0) {
                     printf("%0*llx", digits, (unsigned long long)v);
                     continue;
                 }
