@@ -578,8 +578,10 @@ print_short(const char *record)
         char key[NAME + 8];
         int read = read_line(&forms[f], record, &line);
         key_of(&forms[f], key, sizeof key);
-        if (read > 0)
-            fail(key, CUDA_SUCCESS);
+        if (read > 0) {
+            fprintf(stderr, "record: %s: its line of the record has another form\n", key);
+            exit(2);
+        }
         if (read)
             continue;
         fputs(key, stdout);

@@ -74,6 +74,8 @@ for text, what in ((lines[at][:-3] + "\n", "a line that is cut"),
         f.writelines(lines[:at] + [text] + lines[at + 1:])
     r = record("--compare", path("wrong.record"))
     check(r.returncode == 1 and f"{name.strip()}: its line of the record has another form" in r.stdout, what + " is said", r)
+    r = record("--short", path("wrong.record"))
+    check(r.returncode == 2 and f"{name.strip()}: its line of the record has another form" in r.stderr, what + " is not made shorter", r)
 
 ptxas = shutil.which("ptxas") or "/usr/local/cuda/bin/ptxas"
 if os.path.exists(ptxas):
