@@ -378,7 +378,7 @@ try_in_child(tnt_session *s, const tnt_args *a, const tnb_plugin *p, int64_t sec
         return false;
     }
     fflush(NULL);
-    struct child c = {.pid = fork(), .fd = ends[0]};
+    struct child c = {.pid = (pid_t)tnt_fork(), .fd = ends[0]};
     if (c.pid < 0) {
         fputs("tenon: cannot start a child process\n", stderr);
         close(ends[0]);

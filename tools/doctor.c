@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -186,7 +187,18 @@ version_of(const char *program, char *line, size_t n)
     e |= posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     char **env = e ? NULL : tnb_child_environment();
-    bool started = env && posix_spawn(&pid, program, &fa, NULL, argv, env) == 0;
+    posix_spawnattr_t
+        own; /* a group of its own, which ends with this program; it blocks no signals, as this thread does now */
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&own);
+    posix_spawnattr_setpgroup(&own, 0);
+    posix_spawnattr_setsigmask(&own, &none);
+    posix_spawnattr_setflags(&own, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    tnb_child_begin();
+    bool started = env && posix_spawn(&pid, program, &fa, &own, argv, env) == 0;
+    tnb_child_started(started ? pid : 0);
+    posix_spawnattr_destroy(&own);
     free(env);
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
@@ -208,6 +220,7 @@ version_of(const char *program, char *line, size_t n)
         kill(pid, SIGKILL); /* of the child alone; what it said is read */
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
             continue;
+        tnb_child_forget(pid);
     }
     return *line != 0;
 }

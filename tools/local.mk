@@ -7,6 +7,7 @@ tools_tenon_SOURCES = \
 	tools/check_plugin.c \
 	tools/check_config.c \
 	tools/check_tables.c \
+	tools/child.c \
 	tools/compile.c \
 	tools/completion.c \
 	tools/diff.c \

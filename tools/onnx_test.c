@@ -526,7 +526,7 @@ start_child(tnt_session *s, const tnt_args *a, const char *const *dirs, double r
     fflush(stderr);
     if (pipe(fds) != 0)
         return false;
-    pid_t pid = fork();
+    pid_t pid = (pid_t)tnt_fork();
     if (pid < 0) {
         close(fds[0]);
         close(fds[1]);

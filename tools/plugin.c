@@ -216,6 +216,59 @@ tell_needs(tnt_session *s, const char *name, bool enable)
     }
 }
 
+static bool
+provides(tnt_session *s, const char *name, const char *kind, const char *entry)
+{
+    const tnb_plugin *p = tnb_plugins_find(s->plugins, kind, entry, NULL);
+    return p && strcmp(p->name, name) == 0;
+}
+
+/* Targets of other plugins that cannot be used without it: passes of their lists are its own, or the device is. */
+static void
+tell_targets(tnt_session *s, const char *name)
+{
+    uint32_t n, before = tnb_diags_count(tn_diags(s->ctx));
+    const tnb_provided *kinds = tnb_plugins_provided(s->plugins, tn_arena(s->ctx), "target", &n);
+    for (uint32_t i = 0; i < n; i++) {
+        tnk_target t;
+        tnk_pipeline p;
+        const char *first = NULL;
+        uint32_t more = 0;
+        if (strcmp(kinds[i].plugin->name, name) == 0 ||
+            !tnk_target_find(s->ctx, s->conf, kinds[i].name, &t) ||
+            !tnk_pipeline_make(s->ctx, s->conf, &t, NULL, &p))
+            continue;
+        for (int ph = 0; ph < TNK_N_PHASES; ph++)
+            for (uint32_t k = 0; k < p.phases[ph].n; k++)
+                if (provides(s, name, "pass", p.phases[ph].at[k].name)) {
+                    more += first != NULL;
+                    first = first ? first : p.phases[ph].at[k].name;
+                }
+        if (first && more)
+            fprintf(stderr,
+                    "tenon: warning: no model compiles for the target '%s' then: its lists have "
+                    "the pass %s and %u more of this plugin\n",
+                    kinds[i].name, first, more);
+        else if (first)
+            fprintf(stderr,
+                    "tenon: warning: no model compiles for the target '%s' then: its lists have "
+                    "the pass %s of this plugin\n",
+                    kinds[i].name, first);
+        if (provides(s, name, "device", t.kind->device ? t.kind->device : t.kind->base.name))
+            fprintf(stderr,
+                    "tenon: warning: nothing runs here then that is compiled for the target '%s': "
+                    "its device is this plugin's\n",
+                    kinds[i].name);
+    }
+    tnb_diags_cut(tn_diags(s->ctx), before);
+    const char *usual = tnb_conf_text(s->conf, "tenon", "", "default_target");
+    if (usual && provides(s, name, "target", usual))
+        fprintf(stderr,
+                "tenon: warning: the default target, '%s', is this plugin's\n  hint: set "
+                "default_target in [tenon], or give -t\n",
+                usual);
+}
+
 /* The settings that count for all users; NULL after an error. */
 static tnb_conf *
 settings_of_all(void)
@@ -269,6 +322,8 @@ change(tnt_session *s, const tnb_conf *conf, const tnt_args *a, const char *file
         return TNT_FAILED;
     } else {
         tell_needs(s, name, enable);
+        if (!enable)
+            tell_targets(s, name);
         if (edit(file, list, &err) != TNB_OK) {
             tnt_complain(&err);
             return TNT_FAILED;
@@ -326,7 +381,8 @@ const tnt_command tnt_command_plugin = {
         "Changes [tenon] plugins in the user's INI file ($XDG_CONFIG_HOME/tenon/tenon.ini, or "
         "~/.config/tenon/tenon.ini), with --system in the installation's, so that the plugin NAME "
         "is loaded or is not, and "
-        "prints what was written. The rest of the file stays as it is; it is written beside and "
+        "prints what was written. Plugins and targets that cannot be used without it are warned "
+        "of. The rest of the file stays as it is; it is written beside and "
         "renamed. The list holds "
         "names, or * for all, and -NAME for one that is left out. A file that is read later, or a "
         "lock of the site, is "

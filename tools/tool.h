@@ -305,6 +305,10 @@ bool
 tnt_needs_no_compiler(const tnt_args *a, const char *path);
 bool
 tnt_program_open(tnt_session *s, const tnt_args *a, const char *path, tnt_program *out);
+/* ---- child.c ---- */
+/* As fork; the child is ended when this thread ends. */
+long
+tnt_fork(void);
 /* A line on the terminal with what is waited for and the seconds that have passed, until tnb_progress_end; nothing with -q. */
 struct tnb_progress *
 tnt_wait_for(const tnt_args *a, const char *what, const tnt_program *p);

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -375,7 +374,7 @@ start(tune_run *r, child *c, tune_point *p, work w)
     fflush(stderr);
     if (pipe(fds) != 0)
         return false;
-    pid_t parent = getpid(), pid = fork();
+    pid_t pid = (pid_t)tnt_fork();
     if (pid < 0) {
         close(fds[0]);
         close(fds[1]);
@@ -384,9 +383,6 @@ start(tune_run *r, child *c, tune_point *p, work w)
     if (pid == 0) {
         report out = {0};
         close(fds[0]);
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent)
-            _exit(1);
         tnb_diags_clear(tn_diags(r->s->ctx));
         out.ok = w == BUILD ? build(r, p, &out) : measure(r, p, w == MEASURE_AND_KEEP, &out);
         bool told = put(fds[1], &out, sizeof out);

@@ -116,7 +116,18 @@ tnb_probe_run(const char *program, const char *argument, long limit_ms, tnb_prob
     e |= posix_spawn_file_actions_adddup2(&fa, out[1], 1);
     e |= posix_spawn_file_actions_adddup2(&fa, err[1], 2);
     char **env = e ? NULL : tnb_child_environment();
-    int rc = env ? posix_spawn(&pid, program, &fa, NULL, argv, env) : ENOMEM;
+    posix_spawnattr_t
+        own; /* a group of its own, which ends with this program; it blocks no signals, as this thread does now */
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&own);
+    posix_spawnattr_setpgroup(&own, 0);
+    posix_spawnattr_setsigmask(&own, &none);
+    posix_spawnattr_setflags(&own, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    tnb_child_begin();
+    int rc = env ? posix_spawn(&pid, program, &fa, &own, argv, env) : ENOMEM;
+    tnb_child_started(rc == 0 ? pid : 0);
+    posix_spawnattr_destroy(&own);
     free(env);
     posix_spawn_file_actions_destroy(&fa);
     close(out[1]), close(err[1]);
@@ -126,6 +137,7 @@ tnb_probe_run(const char *program, const char *argument, long limit_ms, tnb_prob
                                       {.take = note_said, .user = p}};
         (void)fcntl(out[0], F_SETFL, O_NONBLOCK), (void)fcntl(err[0], F_SETFL, O_NONBLOCK);
         follow(pid, fd, lines, limit_ms, p);
+        tnb_child_forget(pid);
     }
     close(out[0]), close(err[0]);
     return rc == 0;

@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-from clitest import DIGITS, check, done, refused, tenon, write
+from clitest import DIGITS, check, done, path, refused, tenon, write
 
 COMMANDS = "compile run bench opt check check-config diff list show doctor onnx-test tune".split()
 r = tenon("--help")
@@ -124,31 +124,55 @@ def until(holds, seconds):
 
 
 compiler = shutil.which(shlex.split(os.environ.get("CC") or "cc")[0]) or "cc"
-for number in (signal.SIGTERM, signal.SIGINT):
+case = path("case")
+os.makedirs(os.path.join(case, "test_data_set_0"))
+shutil.copyfile(digits, os.path.join(case, "model.onnx"))
+for name, shape in (("input_0", (1, 1, 8, 8)), ("output_0", (1, 10))):  # TensorProto: dims, data_type, raw_data
+    n = 4 * shape[-1] * shape[-2]
+    write(f"case/test_data_set_0/{name}.pb", bytes(b for d in shape for b in (8, d)) + bytes((16, 1, 0x4a, n & 127 | (n > 127) << 7, *([n >> 7] if n > 127 else []))) + bytes(n))
+
+
+def interrupted(command, number):
     with tempfile.TemporaryDirectory() as d:
         started, log = os.path.join(d, "started"), os.path.join(d, "stderr")
         slow = os.path.join(d, "slow")
+        pattern = '*" --version "*' if command[0] == "doctor" else '*" -o "*'
         with open(slow, "w") as f:
             f.write(f"""#!/bin/sh
-case " $* " in *" -o "*) echo $$ >'{started}.new' && mv '{started}.new' '{started}' && exec sleep 300 ;; esac
+case " $* " in {pattern}) echo $$ >'{started}.new' && mv '{started}.new' '{started}' && exec sleep 300 ;; esac
 exec '{compiler}' "$@"
 """)
         os.chmod(slow, 0o755)
         env = dict(os.environ, TMPDIR=d, XDG_CACHE_HOME=os.path.join(d, "cache"), CC=slow)
         with open(log, "wb") as err:
-            p = subprocess.Popen([os.environ["TENON"], "compile", digits, "-t", "cpu", "-j", "1", "-o", os.path.join(d, "out.tno")],
+            p = subprocess.Popen([os.environ["TENON"], *(os.path.join(d, "out.tno") if a == "OUT" else a for a in command)],
                                  env=env, stderr=err, stdout=subprocess.DEVNULL, start_new_session=True,
                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # a shell's background ignores it
         waits = until(lambda: os.path.exists(started) or p.poll() is not None, 120) and p.poll() is None
-        before = [f for f in os.listdir(d) if f.startswith("tenon-")]
+        before = [f for f in os.listdir(d) if f.startswith("tenon-")] or command[0] == "doctor"
+        children = [q for q in os.listdir("/proc") if q.isdigit() and parent_of(q) == p.pid] if waits else []
         if p.poll() is None:  # not waited for, so its number is still its own
             p.send_signal(number if waits else signal.SIGKILL)
         p.wait(60)
+        children += [open(started).read().strip()] if waits else []
+        ended = waits and until(lambda: not any(running(q) for q in children), 10)
+        until(lambda: not any(f.startswith("tenon-") for f in os.listdir(d)), 5)
         left = [f for f in os.listdir(d) if f.startswith("tenon-") or ".tmp" in f or f == "out.tno"]
-        child = waits and int(open(started).read())
-        ended = waits and until(lambda: not running(child), 10)
         check(waits and before and p.returncode == -number and not left and ended,
-              f"interrupted by {number}: {waits} {before} {p.returncode} {left} {ended} {open(log).read()[-2000:]}", None)
+              f"{command[0]} interrupted by {number}: {waits} {before} {p.returncode} {left} {ended} {open(log).read()[-2000:]}", None)
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
+for number in (signal.SIGTERM, signal.SIGINT):
+    for command in (("compile", digits, "-t", "cpu", "-j", "1", "-o", "OUT"), ("onnx-test", case), ("tune", digits, "--time", "30"), ("run", digits), ("doctor",)):
+        interrupted(command, number)
 # ---- a bar on a terminal: passes, then kernels with an estimate; none with -q ----
 import pty  # noqa: E402
 

@@ -80,6 +80,12 @@ os.chmod(path("needy/needy.plugin"), 0o644)
 r = tenon("plugin", "disable", "ops", "--plugin-path", path("needy"), env=home)
 check("requires it" in r.stderr, "who needs the plugin is told of", r)
 before = text()
+for plugin, *texts in (("transform", "no model compiles for the target 'cpu' then", "InsertShapeChecks"), ("tir", "no model compiles for the target 'cpu' then"),
+                       ("cpu", "the default target, 'cpu', is this plugin's"), ("cpu_rt", "compiled for the target 'cpu'")):
+    r = tenon("plugin", "disable", plugin, env={"XDG_CONFIG_HOME": path("needed-" + plugin)})
+    check(r.returncode == 0 and all(t in r.stderr for t in texts), f"plugin disable {plugin}: what needs it is warned of", r)
+r = tenon("plugin", "disable", "null", env={"XDG_CONFIG_HOME": path("needed-null")})
+check(r.returncode == 0 and not r.stderr, "plugin disable null: nothing needs it", r)
 refused("no such plugin", tenon("plugin", "disable", "onyx", env=home), "'onyx'", "did you mean 'onnx'", status=(1,))
 refused("neither", tenon("plugin", "drop", "onnx", env=home), "neither enable nor disable", status=(2,))
 later = write("later.ini", "[tenon]\nplugins = *\n")
