@@ -75,20 +75,6 @@ print_clashes(tnt_session *s, const tnb_plugin *p)
 
 static const char *const states[] = {"ready", "loaded", "hidden", "blocked", "refused"};
 
-static const tn_node *
-plugin_object(const listing *l, const tnb_plugin *p)
-{
-    tn_list provides = {0};
-    for (uint32_t i = 0; i < p->n_provides; i++)
-        provides = tn_list_append(l->s->ctx, provides, text(l, p->provides[i]));
-    return tn_dictv(l->s->ctx, "name", text(l, p->name), "version", text(l, p->version), "kind",
-                    text(l, p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler"), "licence",
-                    text(l, p->licence), "summary", text(l, p->summary), "state",
-                    text(l, states[p->state]), "why", text(l, p->why), "hint", text(l, p->cure),
-                    "module", text(l, p->module), "provides", tn_array_of(l->s->ctx, provides),
-                    NULL);
-}
-
 static void
 list_plugins(listing *l)
 {
@@ -100,7 +86,7 @@ list_plugins(listing *l)
         const tnb_plugin *p = tnb_plugins_get(all, i);
         if (!every && p->state > TNB_PLUGIN_LOADED)
             continue;
-        row(l, plugin_object(l, p), "%-12s %-8s %-9s %s", p->name, p->version,
+        row(l, tnt_plugin_json(l->s, p), "%-12s %-8s %-9s %s", p->name, p->version,
             p->kind == TNB_PLUGIN_RUNTIME ? "runtime" : "compiler", p->summary);
         if (!why || l->json || l->names)
             continue;

@@ -30,6 +30,7 @@ tools_tenon_SOURCES = \
 	tools/run.c \
 	tools/session.c \
 	tools/show.c \
+	tools/show_json.c \
 	tools/show_op.c \
 	tools/show_cost.c \
 	tools/show_placement.c \

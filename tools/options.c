@@ -214,7 +214,7 @@ is_written(const tnt_command *c, const tnt_option *o)
 static int
 check_effects(const tnt_command *c, const tnt_args *a)
 {
-    char name[64];
+    char name[64], words[512];
     for (int i = 0; i < a->n_given; i++) {
         const tnt_option *o = a->given[i].option;
         const char *value = a->given[i].value;
@@ -234,8 +234,8 @@ check_effects(const tnt_command *c, const tnt_args *a)
             return tnt_usage(c, "option '--%s' has no effect beside '--%s'", o->name, name);
         if (!tnt_has_effect(c, o, NULL))
             return tnt_usage(c, "option '--%s' has no effect on 'tenon %s'", o->name, c->name);
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(c->operands, " "), c->operands);
-        if (a->n_operands && is_named(name, a->operands[0]) &&
+        snprintf(words, sizeof words, "%.*s", (int)strcspn(c->operands, " "), c->operands);
+        if (a->n_operands && is_named(words, a->operands[0]) &&
             !tnt_has_effect(c, o, a->operands[0]))
             return tnt_usage(c, "option '--%s' has no effect on '%s %s'", o->name, c->name,
                              a->operands[0]);

@@ -15,6 +15,8 @@ static const tnt_option options[] = {
     {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
     {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel: number of kernels to compile in parallel"},
+    {"json", 0, TNT_FLAG, NULL, "print a JSON object; of config and of kernels' names an array",
+     .without = "cost"},
     {"cost", 0, TNT_FLAG, NULL, "kernel: what kernels for GPUs move and compute, by their program"},
     {0}};
 
@@ -26,7 +28,13 @@ not_found(const tnb_err *err)
 }
 
 static int
-show_plugin(tnt_session *s, const char *name)
+print_json(const tn_node *v)
+{
+    return tnt_print_json(v) ? TNT_OK : TNT_FAILED;
+}
+
+static int
+show_plugin(tnt_session *s, const tnt_args *a, const char *name)
 {
     const tnb_plugin *p = NULL;
     const char *names[256];
@@ -44,6 +52,8 @@ show_plugin(tnt_session *s, const char *name)
                 near ? "did you mean '" : "tenon list plugins", near ? near : "", near ? "'?" : "");
         return TNT_FAILED;
     }
+    if (tnt_has(a, "json"))
+        return print_json(tnt_plugin_json(s, p));
     printf("%s %s (%s): %s\nABI %u.%u, module %s\n%s\nprovides:\n", p->name, p->version, p->licence,
            p->summary, p->abi_major, p->abi_minor, p->module, p->why);
     for (uint32_t i = 0; i < p->n_provides; i++)
@@ -52,12 +62,14 @@ show_plugin(tnt_session *s, const char *name)
 }
 
 static int
-show_pass(tnt_session *s, const char *name)
+show_pass(tnt_session *s, const tnt_args *a, const char *name)
 {
     tnb_err err = {0};
     const tn_pass *p = tn_find_pass(s->registry, name, &err);
     if (!p)
         return not_found(&err);
+    if (tnt_has(a, "json"))
+        return print_json(tnt_pass_json(s, p));
     printf("%s: %s\noptimization level %d; keeps %s\n", p->base.name, p->base.doc, p->opt_level,
            tnt_keeps_words(p->keeps));
     tnt_print_schema(s, p->options, "options");
@@ -69,7 +81,7 @@ show_pass(tnt_session *s, const char *name)
 
 /* "gpu.Matmul" is for targets of the kind gpu, or with that key. */
 static int
-show_rule(tnt_session *s, const char *name)
+show_rule(tnt_session *s, const tnt_args *args, const char *name)
 {
     tnb_err err = {0};
     const tnk_rule *r = tn_find_entry(s->registry, "rule", name, &err);
@@ -81,6 +93,8 @@ show_rule(tnt_session *s, const char *name)
     for (uint32_t i = 0; i < n; i++)
         plugin = strcmp(p[i].name, r->base.name) ? plugin : p[i].plugin->name;
     const char *dot = strchr(r->base.name, '.');
+    if (tnt_has(args, "json"))
+        return print_json(tnt_rule_json(s, r, plugin));
     printf("%s: %s\n", r->base.name, r->base.doc ? r->base.doc : "");
     if (dot)
         printf("for targets of kind or key %.*s; ", (int)(dot - r->base.name), r->base.name);
@@ -93,13 +107,15 @@ show_rule(tnt_session *s, const char *name)
 }
 
 static int
-show_target(tnt_session *s, const char *name)
+show_target(tnt_session *s, const tnt_args *a, const char *name)
 {
     tnk_target t;
     bool ok = tnk_target_find(s->ctx, s->conf, name, &t);
     tnt_report(s);
     if (!ok)
         return TNT_FAILED;
+    if (tnt_has(a, "json"))
+        return print_json(tnt_target_json(s, &t));
     tnb_buf b = {0};
     tnb_status st = t.target->attrs ? tn_value_to_json(t.target->attrs, &b) : TNB_OK;
     printf("%s: kind %s, served by %s (device %s)\nattributes %s\n", t.name, t.target->kind,
@@ -120,6 +136,8 @@ show_pipeline(tnt_session *s, const tnt_args *a, const char *name)
     tnt_report(s);
     if (!ok)
         return TNT_FAILED;
+    if (tnt_has(a, "json"))
+        return print_json(tnt_pipeline_json(s, &p));
     for (int ph = 0; ph < TNK_N_PHASES; ph++) {
         printf("%s:%s\n", tnk_phase_name((tnk_phase)ph), p.phases[ph].n ? "" : " (empty)");
         for (uint32_t i = 0; i < p.phases[ph].n; i++) {
@@ -138,8 +156,10 @@ show_pipeline(tnt_session *s, const tnt_args *a, const char *name)
 }
 
 static int
-show_config(tnt_session *s)
+show_config(tnt_session *s, const tnt_args *a)
 {
+    if (tnt_has(a, "json"))
+        return print_json(tnt_config_json(s));
     uint32_t n;
     const tnb_conf_value **v = tnb_conf_all(s->conf, tn_arena(s->ctx), &n);
     const char *section = "", *name = "";
@@ -170,7 +190,8 @@ print_io(tnt_session *s, const char *what, const tn_node *names, uint32_t i, con
     printf("  %s %-28s %s\n", what, n ? n->value : "", tn_text(s->ctx, t));
 }
 
-static void
+/* How often each operator stands in the function. */
+static tnb_strmap
 count_ops(tnt_session *s, const tn_function *f)
 {
     tnb_strmap counts;
@@ -187,9 +208,7 @@ count_ops(tnt_session *s, const tn_function *f)
                                (void *)((uintptr_t)tnb_strmap_get(&counts, op->base.name) + 1));
         }
     }
-    puts("operators:");
-    for (uint32_t i = 0; i < counts.n; i++)
-        printf("  %6lu %s\n", (unsigned long)(uintptr_t)counts.at[i].value, counts.at[i].key);
+    return counts;
 }
 
 static void
@@ -244,12 +263,20 @@ print_tuned(tnt_session *s, const tnr_artifact *art, uint32_t variant)
 }
 
 static int
-show_artifact(tnt_session *s, const char *path)
+show_artifact(tnt_session *s, const tnt_args *a, const char *path)
 {
     tnb_err err = {0};
     tnr_artifact *art;
     if (tnr_artifact_open(path, &art, &err) != TNB_OK)
         return not_found(&err);
+    if (tnt_has(a, "json")) {
+        tnb_status whole = tnr_artifact_check_data(art, &err);
+        bool printed = tnt_print_json(tnt_artifact_json(s, art, path, whole == TNB_OK));
+        if (whole != TNB_OK)
+            tnt_complain(&err);
+        tnr_artifact_close(art);
+        return printed && whole == TNB_OK ? TNT_OK : TNT_FAILED;
+    }
     const tnr_signature *f;
     for (uint32_t i = 0; (f = tnr_artifact_function_at(art, i)); i++) {
         printf("function %s:\n", f->name);
@@ -311,19 +338,82 @@ print_function(tnt_session *s, const tn_function *f, const tn_node *in, const tn
     const tn_ty_tuple *t = tn_as_ty_tuple(f->ret);
     for (uint32_t i = 0; i < (t ? t->fields.n : 1); i++)
         print_io(s, "output", out, i, t ? t->fields.at[i] : f->ret);
-    count_ops(s, f);
+    tnb_strmap counts = count_ops(s, f);
+    puts("operators:");
+    for (uint32_t i = 0; i < counts.n; i++)
+        printf("  %6lu %s\n", (unsigned long)(uintptr_t)counts.at[i].value, counts.at[i].key);
+}
+
+static const char *
+name_at(const tn_node *names, uint32_t i)
+{
+    const tn_array *a = tn_as_array(names);
+    const tn_string_imm *n = a && i < a->items.n ? tn_as_string_imm(a->items.at[i]) : NULL;
+    return n ? n->value : NULL;
+}
+
+static const tn_node *
+function_json(tnt_session *s, const char *name, const tn_function *f, const tn_node *in,
+              const tn_node *out)
+{
+    tn_list inputs = {0}, outputs = {0};
+    const tn_node *weights = tn_none_value(s->ctx), *ops = tn_dict_of(s->ctx, NULL, NULL, 0);
+    int64_t n_in = tn_dict_int(f->attrs, "num_input", f->params.n);
+    for (uint32_t i = 0; i < f->params.n; i++) {
+        const tn_expr *p = f->params.at[i];
+        const tn_ty_tuple *tuple = tn_as_ty_tuple(p->type);
+        const char *own = in ? name_at(in, i) : tn_var_name(p);
+        if ((int64_t)i < n_in)
+            inputs = tn_list_append(s->ctx, inputs,
+                                    tnt_value_json(s, own ? own : tn_var_name(p), p->type));
+        else if (tuple && !in)
+            weights = tn_i64(s->ctx, tuple->fields.n);
+    }
+    const tn_ty_tuple *t = tn_as_ty_tuple(f->ret);
+    for (uint32_t i = 0; i < (t ? t->fields.n : 1); i++)
+        outputs = tn_list_append(s->ctx, outputs,
+                                 tnt_value_json(s, name_at(out, i), t ? t->fields.at[i] : f->ret));
+    tnb_strmap counts = count_ops(s, f);
+    for (uint32_t i = 0; i < counts.n; i++)
+        ops = tn_dict_set(s->ctx, ops, counts.at[i].key,
+                          tn_i64(s->ctx, (int64_t)(uintptr_t)counts.at[i].value));
+    return tn_dictv(s->ctx, "name", tn_string(s->ctx, name), "inputs", tn_array_of(s->ctx, inputs),
+                    "weights", weights, "outputs", tn_array_of(s->ctx, outputs), "operators", ops,
+                    NULL);
+}
+
+/* The functions that programs call, as show_model prints them. */
+static const tn_node *
+model_json(tnt_session *s, const tn_module *m, const char *path)
+{
+    tn_list functions = {0};
+    const tn_function *f = tn_as_function(tn_module_get(m, "main"));
+    if (f)
+        functions = tn_list_append(s->ctx, functions,
+                                   function_json(s, "main", f, tn_dict_get(m->attrs, "input_names"),
+                                                 tn_dict_get(m->attrs, "output_names")));
+    for (uint32_t i = 0; i < m->names.n && !f; i++) {
+        const tn_function *entry = tn_as_function(m->funcs.at[i]);
+        if (entry && tn_func_attr(&entry->base, "global_symbol"))
+            functions = tn_list_append(s->ctx, functions,
+                                       function_json(s, tn_module_name(m, i), entry, NULL, NULL));
+    }
+    return tn_dictv(s->ctx, "file", tn_string(s->ctx, path), "functions",
+                    tn_array_of(s->ctx, functions), NULL);
 }
 
 static int
 show_model(tnt_session *s, const tnt_args *a, const char *path)
 {
     if (tnt_is_artifact(path))
-        return tnt_needs_no_compiler(a, path) ? show_artifact(s, path) : tnt_failure();
+        return tnt_needs_no_compiler(a, path) ? show_artifact(s, a, path) : tnt_failure();
     tnk_model m;
     if (!tnt_import(s, a, path, &m)) {
         print_declared(s, path);
         return tnt_failure();
     }
+    if (tnt_has(a, "json"))
+        return print_json(model_json(s, m.module, path));
     const tn_function *f = tn_as_function(tn_module_get(m.module, "main"));
     printf("%s: %u functions\n", path, m.module->names.n);
     if (f)
@@ -351,6 +441,20 @@ print_kernel(tnt_session *s, const tnk_kernel *k)
     tnb_buf_free(&b);
 }
 
+static const tn_node *
+kernel_json(tnt_session *s, const tnk_kernel *k)
+{
+    tnb_buf b = {0};
+    bool printed = !k->source && tn_print(s->ctx, k->func, NULL, &b) == TNB_OK && b.n;
+    const tn_node *d = tn_dictv(s->ctx, "name", tn_string(s->ctx, k->name), "source",
+                                tn_string(s->ctx, k->source ? k->source
+                                                  : printed ? b.s
+                                                            : ""),
+                                NULL);
+    tnb_buf_free(&b);
+    return d;
+}
+
 static int
 show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *name)
 {
@@ -364,7 +468,9 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
     tnt_report(s);
     if (st != TNB_OK)
         return TNT_FAILED;
-    bool found = false, counted = false, cost = tnt_has(a, "cost");
+    bool found = false, counted = false, cost = tnt_has(a, "cost"), json = tnt_has(a, "json");
+    const tn_node *one = NULL;
+    tn_list names = {0};
     for (uint32_t t = 0; t < r.n_targets; t++) {
         tnk_target target = {0};
         if (cost && !tnk_target_find_with(s->ctx, s->conf, opt.targets[t], opt.target_attrs,
@@ -376,6 +482,10 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
                 continue;
             if (cost)
                 counted |= tnt_show_cost(s, target.target, k);
+            else if (json && !name)
+                names = tn_list_append(s->ctx, names, tn_string(s->ctx, k->name));
+            else if (json)
+                one = kernel_json(s, k);
             else if (!name)
                 printf("%s\n", k->name);
             else
@@ -394,6 +504,8 @@ show_kernel(tnt_session *s, const tnt_args *a, const char *path, const char *nam
     if (!found)
         fprintf(stderr, "tenon: %s has no kernel '%s'\n  hint: tenon show kernel %s lists them\n",
                 path, name, path);
+    if (json && found)
+        return print_json(name ? one : tn_array_of(s->ctx, names));
     return found ? TNT_OK : TNT_FAILED;
 }
 
@@ -431,7 +543,16 @@ run(tnt_session *s, const tnt_args *a)
     if (status != TNT_OK)
         return status;
     if (strcmp(what, "config") == 0)
-        return show_config(s);
+        return show_config(s, a);
+    const bool page =
+        strstr(" ops passes targets devices settings ", tn_strf(s->ctx, " %s ", what)) != NULL;
+    if (page && tnt_has(a, "json"))
+        return tnt_usage(a->command,
+                         "option '--json' has no effect on 'show %s', a page of text: tenon %s "
+                         "--json has the same for programs",
+                         what,
+                         strcmp(what, "settings") ? tn_strf(s->ctx, "list %s", what)
+                                                  : "show config");
     if (strcmp(what, "ops") == 0)
         return tnt_show_ops(s);
     if (strcmp(what, "passes") == 0)
@@ -458,15 +579,15 @@ run(tnt_session *s, const tnt_args *a)
     if (!name)
         return TNT_FAILED;
     if (strcmp(what, "plugin") == 0)
-        return show_plugin(s, name);
+        return show_plugin(s, a, name);
     if (strcmp(what, "pass") == 0)
-        return show_pass(s, name);
+        return show_pass(s, a, name);
     if (strcmp(what, "rule") == 0)
-        return show_rule(s, name);
+        return show_rule(s, a, name);
     if (strcmp(what, "op") == 0)
-        return tnt_show_op(s, name);
+        return tnt_show_op(s, name, tnt_has(a, "json"));
     if (strcmp(what, "target") == 0)
-        return show_target(s, name);
+        return show_target(s, a, name);
     if (strcmp(what, "pipeline") == 0)
         return show_pipeline(s, a, name);
     if (strcmp(what, "model") == 0)
@@ -519,6 +640,8 @@ const tnt_command tnt_command_show = {
         (const char *const[]){
             "tenon show pipeline cpu", "the pass lists of a target, with the origin of every entry",
             "tenon show config", "every setting with the file and line that set it",
+            "tenon show model model.onnx --json",
+            "inputs and outputs with dtypes and shapes, for a program",
             "tenon show kernel model.onnx",
             "the names of a model's kernels; add a name to see its source",
             "tenon show kernel model.onnx -t gpu_generic --cost",

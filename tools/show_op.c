@@ -47,8 +47,51 @@ tnt_print_schema(tnt_session *s, const tn_attr_schema *a, const char *title)
 
 /* ---- one operator ---- */
 
+/* ---- JSON ---- */
+
+static const tn_node *
+text_node(tnt_session *s, const char *t)
+{
+    return t ? tn_string(s->ctx, t) : tn_none_value(s->ctx);
+}
+
+const tn_node *
+tnt_schema_json(tnt_session *s, const tn_attr_schema *a)
+{
+    tn_list attrs = {0};
+    for (; a && a->name; a++)
+        attrs =
+            tn_list_append(s->ctx, attrs,
+                           tn_dictv(s->ctx, "name", text_node(s, a->name), "type",
+                                    text_node(s, type_words(a->type)), "default",
+                                    text_node(s, a->fallback), "optional",
+                                    tn_bool(s->ctx, (a->flags & TN_ATTR_OPTIONAL) != 0), "allowed",
+                                    text_node(s, a->allowed), "doc", text_node(s, a->doc), NULL));
+    return tn_array_of(s->ctx, attrs);
+}
+
+static const tn_node *
+op_node(tnt_session *s, const tn_op *op, const char *plugin)
+{
+    tn_ctx *ctx = s->ctx;
+    tn_list args = {0};
+    int i = 0;
+    for (const tn_arg_schema *a = op->args; a && a->name; a++, i++)
+        args = tn_list_append(ctx, args,
+                              tn_dictv(ctx, "name", text_node(s, a->name), "accepts",
+                                       text_node(s, a->accepts), "optional",
+                                       tn_bool(ctx, op->min_args >= 0 && i >= op->min_args), "doc",
+                                       text_node(s, a->doc), NULL));
+    return tn_dictv(ctx, "name", text_node(s, op->base.name), "plugin", text_node(s, plugin), "doc",
+                    text_node(s, op->base.doc), "arguments", tn_array_of(ctx, args), "attributes",
+                    tnt_schema_json(s, op->attrs), "result", text_node(s, op->result), "program",
+                    tn_bool(ctx, op->legalize != NULL), "effects",
+                    tn_bool(ctx, (op->flags & TN_OP_IMPURE) != 0), "data_dependent",
+                    tn_bool(ctx, (op->flags & TN_OP_DATA_DEPENDENT) != 0), NULL);
+}
+
 int
-tnt_show_op(tnt_session *s, const char *name)
+tnt_show_op(tnt_session *s, const char *name, bool json)
 {
     bool whole = strncmp(name, "relax.", 6) == 0 || strncmp(name, "tirx.", 5) == 0;
     tnb_err err = {0}, as_given = {0};
@@ -60,6 +103,9 @@ tnt_show_op(tnt_session *s, const char *name)
         tnt_complain(whole ? &as_given : &err);
         return TNT_FAILED;
     }
+    const tnb_plugin *of = tnb_plugins_find(s->plugins, "op", op->base.name, NULL);
+    if (json)
+        return tnt_print_json(op_node(s, op, of ? of->name : "core")) ? TNT_OK : TNT_FAILED;
     printf("%s: %s\n", op->base.name, text_or(op->base.doc, ""));
     if (op->args && op->args->name)
         puts("\narguments:");
@@ -158,42 +204,6 @@ tnt_show_ops(tnt_session *s)
         printf("| `%s` | %s |\n", tn_structural_ops[i].base.name,
                text_or(tn_structural_ops[i].base.doc, ""));
     return TNT_OK;
-}
-
-/* ---- JSON ---- */
-
-static const tn_node *
-text_node(tnt_session *s, const char *t)
-{
-    return t ? tn_string(s->ctx, t) : tn_none_value(s->ctx);
-}
-
-static const tn_node *
-op_node(tnt_session *s, const tn_op *op, const char *plugin)
-{
-    tn_ctx *ctx = s->ctx;
-    tn_list args = {0}, attrs = {0};
-    int i = 0;
-    for (const tn_arg_schema *a = op->args; a && a->name; a++, i++)
-        args = tn_list_append(ctx, args,
-                              tn_dictv(ctx, "name", text_node(s, a->name), "accepts",
-                                       text_node(s, a->accepts), "optional",
-                                       tn_bool(ctx, op->min_args >= 0 && i >= op->min_args), "doc",
-                                       text_node(s, a->doc), NULL));
-    for (const tn_attr_schema *a = op->attrs; a && a->name; a++)
-        attrs =
-            tn_list_append(ctx, attrs,
-                           tn_dictv(ctx, "name", text_node(s, a->name), "type",
-                                    text_node(s, type_words(a->type)), "default",
-                                    text_node(s, a->fallback), "optional",
-                                    tn_bool(ctx, (a->flags & TN_ATTR_OPTIONAL) != 0), "allowed",
-                                    text_node(s, a->allowed), "doc", text_node(s, a->doc), NULL));
-    return tn_dictv(ctx, "name", text_node(s, op->base.name), "plugin", text_node(s, plugin), "doc",
-                    text_node(s, op->base.doc), "arguments", tn_array_of(ctx, args), "attributes",
-                    tn_array_of(ctx, attrs), "result", text_node(s, op->result), "program",
-                    tn_bool(ctx, op->legalize != NULL), "effects",
-                    tn_bool(ctx, (op->flags & TN_OP_IMPURE) != 0), "data_dependent",
-                    tn_bool(ctx, (op->flags & TN_OP_DATA_DEPENDENT) != 0), NULL);
 }
 
 int

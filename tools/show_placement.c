@@ -170,8 +170,8 @@ print_dispatch(struct placement *p)
 }
 
 /* What became of the rest: tensor programs, those that another target runs, operators that have none. */
-static void
-print_programs(struct placement *p, const tn_module *m)
+static uint32_t
+count_programs(struct placement *p, const tn_module *m)
 {
     uint32_t programs = 0;
     p->rows.n = 0;
@@ -190,7 +190,13 @@ print_programs(struct placement *p, const tn_module *m)
         if (tn_is(f, TN_KIND_FUNCTION) && !tn_func_attr(f, "external"))
             tn_walk(f, 0, of_library, NULL, p);
     }
-    printf("tensor programs: %u\n", programs);
+    return programs;
+}
+
+static void
+print_programs(struct placement *p, const tn_module *m)
+{
+    printf("tensor programs: %u\n", count_programs(p, m));
     for (uint32_t i = 0; i < p->rows.n; i++) {
         const struct tally *t = &p->rows.at[i];
         if (strcmp(t->where, "fallback") == 0)
@@ -198,6 +204,36 @@ print_programs(struct placement *p, const tn_module *m)
         else
             printf("  %6u %-28s no tensor program is made of it\n", t->n, t->op);
     }
+}
+
+/* ---- as JSON ---- */
+
+/* Rows at a place, without those texts that are empty; `by`: what a row's operator is called. */
+static const tn_node *
+rows_json(const struct placement *p, const char *where, const char *by)
+{
+    tn_list rows = {0};
+    for (uint32_t i = 0; i < p->rows.n; i++) {
+        const struct tally *t = &p->rows.at[i];
+        if (strcmp(t->where, where) == 0)
+            rows = tn_list_append(p->ctx, rows,
+                                  tn_dictv(p->ctx, by, tn_string(p->ctx, t->op), "count",
+                                           tn_i64(p->ctx, t->n), "why", tn_string(p->ctx, t->why),
+                                           NULL));
+    }
+    return tn_array_of(p->ctx, rows);
+}
+
+/* A key for each library, or other place that is not the target's kernels. */
+static const tn_node *
+dispatch_json(const struct placement *p)
+{
+    const tn_node *d = tn_dict_of(p->ctx, NULL, NULL, 0);
+    for (uint32_t i = 0; i < p->rows.n; i++)
+        if (*p->rows.at[i].where)
+            d = tn_dict_set(p->ctx, d, p->rows.at[i].where,
+                            rows_json(p, p->rows.at[i].where, "operator"));
+    return d;
 }
 
 int
@@ -234,6 +270,17 @@ tnt_show_placement(tnt_session *s, const tnt_args *a, const char *path)
     tnt_report(s);
     if (!after)
         return TNT_FAILED;
+    if (tnt_has(a, "json")) {
+        const tn_node *dispatched = dispatch_json(&p), *kernels = rows_json(&p, "", "operator");
+        const tn_node *programs = tn_i64(s->ctx, count_programs(&p, after));
+        return tnt_print_json(tn_dictv(s->ctx, "target", tn_string(s->ctx, name), "dispatched",
+                                       dispatched, "kernels", kernels, "programs", programs,
+                                       "fallback", rows_json(&p, "fallback", "target"),
+                                       "without_program",
+                                       rows_json(&p, "without a program", "operator"), NULL))
+                   ? TNT_OK
+                   : TNT_FAILED;
+    }
     printf("target %s\n", name);
     print_dispatch(&p);
     print_programs(&p, after);

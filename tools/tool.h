@@ -188,13 +188,37 @@ tnt_print_schema(tnt_session *s, const tn_attr_schema *a, const char *title);
 /* The same as a table of a page; `what` heads its first column. */
 void
 tnt_print_schema_table(tnt_session *s, const tn_attr_schema *a, const char *what);
+/* The same as a JSON array of objects. */
+const tn_node *
+tnt_schema_json(tnt_session *s, const tn_attr_schema *a);
 int
-tnt_show_op(tnt_session *s, const char *name);
+tnt_show_op(tnt_session *s, const char *name, bool json);
 /* The reference page of all operators, and their schemas as JSON. */
 int
 tnt_show_ops(tnt_session *s);
 int
 tnt_list_ops_json(tnt_session *s);
+
+/* ---- show_json.c: the same things as JSON ---- */
+struct tnk_rule;
+const tn_node *
+tnt_plugin_json(tnt_session *s, const tnb_plugin *p);
+const tn_node *
+tnt_pass_json(tnt_session *s, const tn_pass *p);
+const tn_node *
+tnt_rule_json(tnt_session *s, const struct tnk_rule *r, const char *plugin);
+const tn_node *
+tnt_target_json(tnt_session *s, const tnk_target *t);
+const tn_node *
+tnt_pipeline_json(tnt_session *s, const tnk_pipeline *p);
+const tn_node *
+tnt_config_json(tnt_session *s);
+/* An input or output of a model: name, type, dtype and shape; what is not known is null. */
+const tn_node *
+tnt_value_json(tnt_session *s, const char *name, const tn_type *type);
+/* `whole`: the constants have their checksum. */
+const tn_node *
+tnt_artifact_json(tnt_session *s, const tnr_artifact *a, const char *path, bool whole);
 
 /* ---- check_tables.c, check_driver.c: for tenon check-plugin, in its child process ---- */
 /* Who hears what a plugin's tables have wrong: 'E' an error, its hint behind a TAB; 'W' a warning; 'O' what is right; 'P' what comes

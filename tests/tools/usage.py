@@ -78,6 +78,26 @@ for what, name in (("plugins", "transform"), ("passes", "FuseOps"), ("lists", "@
     check(r.returncode == 0 and name in [x["name"] for x in json.loads(r.stdout)], f"list {what} --json", r)
     r = tenon("list", what, "--names")
     check(r.returncode == 0 and (what == "ops" or name in r.stdout.split()), f"list {what} --names", r)
+for words, holds in ((("config",), lambda d: any(x["key"] == "plugins" and x["value"] == "*" and x["origin"] for x in d)), (("plugin", "onnx"), lambda d: d["name"] == "onnx" and "ops" in d["requires"]),
+                     (("pass", "FuseOps"), lambda d: any(o["name"] == "fuse_opt_level" and o["default"] == "-1" for o in d["options"])), (("rule", "cpu.Matmul"), lambda d: d["plugin"] == "cpu"),
+                     (("op", "nn.conv2d"), lambda d: d["name"] == "relax.nn.conv2d" and any(x["name"] == "strides" for x in d["attributes"])),
+                     (("target", "cpu"), lambda d: d["device"] == "cpu" and d["attributes"]["mcpu"] and any(x["name"] == "mcpu" for x in d["schema"])),
+                     (("pipeline", "cpu"), lambda d: any(x["pass"] == "FuseOps" and x["origin"] for x in d["legalize"]) and d["dropped"] == []),
+                     (("model", digits), lambda d: [(x["name"], x["dtype"], x["shape"]) for x in d["functions"][0]["inputs"]] == [("image", "float32", [1, 1, 8, 8])] and d["functions"][0]["operators"]["relax.nn.conv2d"] == 2),
+                     (("kernel", digits), lambda d: "softmax" in d), (("kernel", digits, "softmax"), lambda d: d["name"] == "softmax" and "softmax" in d["source"]),
+                     (("placement", digits), lambda d: d["target"] == "cpu" and d["programs"] and any(x["operator"] == "relax.nn.conv2d" and x["count"] == 2 for x in d["kernels"]))):
+    r = tenon("show", *words, "--json")
+    check(r.returncode == 0 and holds(json.loads(r.stdout)), f"show {words[0]} --json", r)
+with tempfile.TemporaryDirectory() as d:
+    out = os.path.join(d, "x.tno")
+    tenon("compile", digits, "-o", out)
+    r = tenon("show", "model", out, "--json")
+    d = json.loads(r.stdout)
+    check(d["constants"] == "ok" and d["variants"][0]["target"] == "cpu" and d["functions"][0]["outputs"] == [{"name": "probabilities", "type": "tensor", "dtype": "float32", "shape": [1, 10]}], "show model of an artifact --json", r)
+for page, instead in (("ops", "list ops"), ("passes", "list passes"), ("targets", "list targets"), ("devices", "list devices"), ("settings", "show config")):
+    refused(f"show {page} --json", tenon("show", page, "--json"), "'--json' has no effect", f"tenon {instead} --json", status=(2,))
+    refused(f"show {page} --jobs", tenon("show", page, "--jobs", "2"), f"no effect on 'show {page}'", status=(2,))
+refused("list patterns --why", tenon("list", "patterns", "--why"), "no effect on 'list patterns'", status=(2,))
 today = {x["name"]: x["today"] for x in json.loads(tenon("list", "targets", "--json").stdout)}
 check(today["cpu"] == "compiles and runs here", "list targets says what each can do", None)
 r = tenon("list", "targets", env={"CC": "/nonexistent/cc"})
