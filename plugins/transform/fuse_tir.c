@@ -287,10 +287,7 @@ output_buffer(fusion *f, const value *made, const tn_type *type, const tn_node *
     if (made && made->buffer)
         return made->buffer;
     const char *name = tn_strf(f->ctx, "%s_intermediate", ((const tn_buffer *)formal)->name);
-    const tn_node *b = new_buffer(f, name, type, loc);
-    if (b)
-        TNB_PUSH(f->arena, f->allocs, b);
-    return b;
+    return new_buffer(f, name, type, loc);
 }
 
 static value
@@ -341,6 +338,7 @@ inline_call(fusion *f, const tn_call *c, const tn_node *var)
     const value *pre = tnb_ptrmap_get(&f->outputs, var);
     result.n = n_outs;
     result.fields = TNB_NEW_N(f->arena, value, n_outs);
+    bool *intermediate = TNB_NEW_N(f->arena, bool, n_outs);
     for (uint32_t k = 0; k < n_outs && !f->failed; k++) {
         const value *made = NULL;
         int64_t index = -1;
@@ -358,12 +356,17 @@ inline_call(fusion *f, const tn_call *c, const tn_node *var)
         const tn_node *formal = callee->buffers.at[p++];
         result.fields[k].buffer =
             output_buffer(f, made, outs ? outs->fields.at[k] : out_type, formal, loc);
+        intermediate[k] = !made || !made->buffer;
         if (!f->failed)
             bind_formal(f, &map, formal, result.fields[k].buffer, loc);
     }
     if (f->failed)
         return result;
     append_body(f, callee, &map);
+    /* behind what the callee allocates itself, as upstream has them */
+    for (uint32_t k = 0; k < n_outs; k++)
+        if (result.fields[k].buffer && intermediate[k])
+            TNB_PUSH(f->arena, f->allocs, result.fields[k].buffer);
     return outs ? result : result.fields[0];
 }
 
