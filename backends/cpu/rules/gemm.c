@@ -120,6 +120,18 @@ other_columns(cpu_gemm *g)
     return false;
 }
 
+static bool
+is_computed(const tn_expr *e)
+{
+    return !tn_is(without_casts(e), TN_KIND_BUFFER_LOAD);
+}
+
+bool
+cpu_gemm_of_codes(const cpu_gemm *g)
+{
+    return is_computed(g->right);
+}
+
 /* Columns: the last dimension that is longer than 1 and belongs to one operand alone. Rows: the
  * longest of the other operand alone. */
 static bool
@@ -132,7 +144,10 @@ choose_dims(cpu_gemm *g)
             g->n = i;
     if (g->n == GEMM_NONE)
         return false;
-    if (!tn_int_value(g->extent[g->n], &g->N) && !other_columns(g))
+    bool known = tn_int_value(g->extent[g->n], &g->N);
+    if (!known && (is_computed(l) || is_computed(r)))
+        g->N = -1;
+    else if (!known && !other_columns(g))
         return false;
     if (tn_uses(l, g->axis[g->n])) {
         const tn_expr *t = l;
@@ -180,7 +195,7 @@ cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func)
     if (!s)
         return false;
     tnk_sch_quiet(s);
-    cpu_inline_cheap(s, CPU_KEEP_PADDING);
+    cpu_inline_cheap(s, CPU_KEEP_PADDING | CPU_INLINE_CODES);
     tnk_item *blocks[2];
     uint32_t n = tnk_sch_blocks(s, blocks, 2);
     if (n < 1 || n > 2 || !tnk_block_is_reduction(blocks[0]) || !tnk_block_output(blocks[0]))
@@ -340,7 +355,7 @@ cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
 {
     cpu_gemm g;
     int bytes = cpu_vector_bytes(ctx, target);
-    if (!cpu_gemm_find(&g, ctx, prim_func) || g.m == GEMM_NONE)
+    if (!cpu_gemm_find(&g, ctx, prim_func) || g.m == GEMM_NONE || g.N < 0)
         return NULL;
     g.lanes = cpu_lanes(bytes, g.acc);
     g.caches = cpu_caches_of(target);
@@ -362,7 +377,8 @@ cpu_schedule_gemm(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target
         g.mr = 1;
         rest = cpu_gemm_write(&g);
     } else {
-        rest = cpu_schedule_single_rows(ctx, prim_func, target);
+        rest = cpu_gemm_of_codes(&g) ? cpu_schedule_gemv(ctx, prim_func, target) : NULL;
+        rest = rest ? rest : cpu_schedule_single_rows(ctx, prim_func, target);
     }
     return rest ? cpu_either(ctx, enough, f, rest) : NULL;
 }

@@ -20,7 +20,7 @@ typedef struct cpu_gemm {
     const tn_expr *k;            /* the reduction's iterator */
     tn_list units;               /* iterators of one turn */
     const tn_expr *left, *right; /* operands: left runs along m, right along n */
-    int64_t M, N, K;             /* M -1: not known */
+    int64_t M, N, K; /* M -1: not known; N -1: likewise, where the right operand is made of codes */
     tnb_dtype acc;
     /* the tile: mr rows of nv vectors */
     int64_t mr, nv, lanes;
@@ -34,6 +34,9 @@ typedef struct cpu_gemm {
 /* The product in a function of one. False: it is none; m is GEMM_NONE where it is one of a vector. */
 bool
 cpu_gemm_find(cpu_gemm *g, tn_ctx *ctx, const tn_node *prim_func);
+/* Whether the right operand is computed where it is read: weights made of codes. */
+bool
+cpu_gemm_of_codes(const cpu_gemm *g);
 /* Elements between neighbouring rows and neighbouring places of the sum in the left operand, as float32 of the function's own
  * buffers; false: it is something else, or they are not the same everywhere. */
 bool

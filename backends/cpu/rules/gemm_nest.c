@@ -49,6 +49,13 @@ tiles_n(const cpu_gemm *g)
 }
 
 static const tn_expr *
+number_of_tiles_n(const cpu_gemm *g)
+{
+    return g->N < 0 ? tn_ceildiv(g->ctx, g->extent[g->n], tn_i64(g->ctx, g->nv * g->lanes))
+                    : tn_i64(g->ctx, tiles_n(g));
+}
+
+static const tn_expr *
 tiles_m(const cpu_gemm *g)
 {
     tn_ctx *ctx = g->ctx;
@@ -565,15 +572,15 @@ group(nest *n, const tn_expr *vm, const tn_expr *vn)
     n->row_turn = vars[1];
     if (g->m != GEMM_NONE)
         n->at[g->m] = start(g, tm, g->mr, g->M, g->extent[g->m]);
-    n->at[g->n] = start(g, n->panel, nr, g->N, tn_i64(ctx, g->N));
+    n->at[g->n] = start(g, n->panel, nr, g->N, g->extent[g->n]);
     n->slot = tn_add(ctx, tn_muli(ctx, vars[1], g->gn), vars[2]);
     const tn_expr *predicate = NULL;
     if (g->M < 0 || (g->M + g->mr - 1) / g->mr % g->gm)
         predicate = tn_lt_of(ctx, tn_add(ctx, tn_muli(ctx, vm, g->gm), im), tiles_m(g));
-    if (tiles_n(g) % g->gn)
-        predicate = tn_and(ctx, predicate,
-                           tn_lt_of(ctx, tn_add(ctx, tn_muli(ctx, vn, g->gn), in),
-                                    tn_i64(ctx, tiles_n(g))));
+    if (g->N < 0 || tiles_n(g) % g->gn)
+        predicate =
+            tn_and(ctx, predicate,
+                   tn_lt_of(ctx, tn_add(ctx, tn_muli(ctx, vn, g->gn), in), number_of_tiles_n(g)));
     const tn_stmt *body = n->tile(n, vars[0]); /* allocates, too */
     const tn_stmt *s = block(g, "tile", tn_list_of(ctx, vars, 3), tn_list_of(ctx, extents, 3),
                              tn_list_of(ctx, values, 3), 0, predicate, n->tile_allocs, body);
@@ -598,7 +605,7 @@ groups(nest *n)
         vars[v++] = n->at[i] = cpu_nest_var(g, "v_b");
     }
     const tn_expr *vn = vars[v] = cpu_nest_var(g, "v_columns");
-    extents[v++] = tn_i64(ctx, (tiles_n(g) + g->gn - 1) / g->gn);
+    extents[v++] = tn_ceildiv(ctx, number_of_tiles_n(g), tn_i64(ctx, g->gn));
     const tn_expr *vm = vars[v] = cpu_nest_var(g, "v_rows");
     extents[v++] = tn_ceildiv(ctx, tiles_m(g), tn_i64(ctx, g->gm));
     const tn_expr *p = cpu_nest_var(g, "group"), *total = tn_i64(ctx, 1);

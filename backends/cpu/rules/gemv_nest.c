@@ -198,16 +198,83 @@ pieces_of_columns(const cpu_gemm *g, const tn_target *target)
     return pieces == 1 && g->N % g->lanes ? 2 : pieces;
 }
 
+typedef struct code_words {
+    const tn_expr *k;
+    int64_t lanes;
+} code_words;
+
+/* A vector takes the codes of one word: lanes divide what places of the sum are divided by. */
+static tn_walk_step
+fit_lanes(void *user, const tn_node *n)
+{
+    code_words *w = user;
+    const tn_binary *div = tn_is(n, TN_KIND_FLOOR_DIV) ? tn_as_binary(n) : NULL;
+    int64_t by;
+    if (!div || !tn_uses(div->a, w->k))
+        return TN_WALK_ON;
+    if (!tn_int_value(div->b, &by))
+        w->lanes = 1;
+    while (w->lanes > 1 && by % w->lanes)
+        w->lanes /= 2;
+    return TN_WALK_ON;
+}
+
+/* The function with what makes numbers of codes where they are read, in the fallback's schedule. */
+static const tn_node *
+without_tiles(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
+{
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
+    if (!s)
+        return NULL;
+    tnk_sch_quiet(s);
+    cpu_inline_cheap(s, CPU_INLINE_CODES);
+    const tn_node *f = tnk_sch_finish(s);
+    return f ? cpu_rule_fallback.apply(ctx, f, target, NULL) : NULL;
+}
+
+/* Tiles of rows of a matrix that is made of codes, each row of the left operand by itself. Where the columns are not known, another
+ * schedule serves those that are fewer than a tile has. */
+static const tn_node *
+rows_of_codes(cpu_gemm *g, const tn_node *prim_func, const tn_target *target)
+{
+    tn_ctx *ctx = g->ctx;
+    nest n = {.g = g, .tile = tile_of_rows};
+    code_words w = {g->k, g->lanes};
+    tn_walk(g->right, 0, fit_lanes, NULL, &w);
+    g->lanes = w.lanes;
+    if (g->lanes < 4)
+        return NULL;
+    g->m = GEMM_NONE;
+    g->M = g->mr = g->gm = g->turns_k = 1;
+    g->nv = g->lanes < ROWS_AT_ONCE ? 2 : 1;
+    int64_t rows = g->nv * g->lanes, tiles = g->N < 0 ? 8 : (g->N + rows - 1) / rows;
+    if (g->N >= 0 && g->N < rows)
+        return NULL;
+    g->gn = tiles < 8 ? tiles : 8;
+    n.acc = temporary(g, "acc", rows);
+    const tn_node *f = cpu_nest_finish(&n);
+    if (!f || g->N >= 0)
+        return f;
+    const tn_node *rest = without_tiles(ctx, prim_func, target);
+    return rest ? cpu_either(ctx, tn_ge_of(ctx, g->extent[g->n], tn_i64(ctx, rows)), f, rest)
+                : NULL;
+}
+
 const tn_node *
 cpu_schedule_gemv(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target)
 {
     cpu_gemm gemm, *g = &gemm;
-    if (!cpu_gemm_find(g, ctx, prim_func) || g->m != GEMM_NONE || g->K < LEAST_SUM)
+    if (!cpu_gemm_find(g, ctx, prim_func) || g->K < LEAST_SUM ||
+        (g->m != GEMM_NONE && !cpu_gemm_of_codes(g)))
         return NULL;
     g->lanes = cpu_lanes(cpu_vector_bytes(ctx, target), g->acc);
     int64_t right[2], left[2];
     const tn_expr *vars[2] = {g->axis[g->n], g->k};
     tn_arith *a = tn_arith_new(ctx);
+    if (cpu_gemm_of_codes(g))
+        return cpu_nest_steps(ctx, a, without_casts(g->left), vars, left) && left[1] == 1
+                   ? rows_of_codes(g, prim_func, target)
+                   : NULL;
     if (!cpu_nest_steps(ctx, a, without_casts(g->right), vars, right) ||
         !cpu_nest_steps(ctx, a, without_casts(g->left), vars, left) || g->lanes < 4)
         return NULL;

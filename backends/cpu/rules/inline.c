@@ -4,7 +4,7 @@
 
 typedef struct cost {
     uint32_t loads, calls;
-    bool lazy;
+    bool lazy, codes; /* codes: integers are made numbers */
 } cost;
 
 static tn_walk_step
@@ -13,6 +13,8 @@ count(void *user, const tn_node *n)
     cost *c = user;
     if (n->kind == TN_KIND_BUFFER_LOAD)
         c->loads++;
+    if (n->kind == TN_KIND_CAST && tnb_dtype_is_float(tn_dtype_of(n)))
+        c->codes |= !tnb_dtype_is_float(tn_dtype_of(((const tn_cast *)n)->value));
     if (n->kind == TN_KIND_DIV && tnb_dtype_is_float(tn_dtype_of(n)))
         c->calls++;
     if (n->kind == TN_KIND_CALL) {
@@ -48,7 +50,8 @@ cpu_inline_cheap(tnk_sch *s, unsigned flags)
             reduced |= tnk_block_is_reduction(readers[k]);
         if (r > 1 && (c.calls > 0 || c.loads > 2))
             continue; /* computing it again costs more than keeping it */
-        if (reduced && (c.calls > 0 || (c.lazy && (flags & CPU_KEEP_PADDING))))
+        bool codes = (flags & CPU_INLINE_CODES) && c.codes && !c.lazy && r == 1;
+        if (reduced && ((c.calls > 0 && !codes) || (c.lazy && (flags & CPU_KEEP_PADDING))))
             continue;
         (void)tnk_compute_inline(s, blocks[i]);
     }

@@ -11,7 +11,10 @@
 enum { CPU_MAX_BLOCKS = 64, CPU_MAX_LOOPS = 16 };
 
 /* ---- inline.c ---- */
-enum { CPU_KEEP_PADDING = 1 /* guarded producers of reductions stay blocks of their own */ };
+enum {
+    CPU_KEEP_PADDING = 1, /* guarded producers of reductions stay blocks of their own */
+    CPU_INLINE_CODES = 2  /* producers that make numbers of codes do not, whatever that costs */
+};
 /* Inlines element-wise blocks whose results are cheap to compute again or read once. */
 void
 cpu_inline_cheap(tnk_sch *s, unsigned flags);
