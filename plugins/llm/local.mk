@@ -11,10 +11,15 @@ LLM_PASSES = \
 	plugins/llm/attach_sequence_length_padding_factor.c \
 	plugins/llm/attach_variable_bounds.c \
 	plugins/llm/dispatch_kv_cache_creation.c \
+	plugins/llm/fuse_dequantize_matmul_ewise.c \
+	plugins/llm/fuse_dequantize_take.c \
+	plugins/llm/fuse_transpose_matmul.c \
 	plugins/llm/pipeline_parallel_rewrite.c
 plugins_llm_llm_la_SOURCES = \
 	$(LLM_PASSES) \
 	plugins/llm/attach.c \
+	plugins/llm/dequantize.c \
+	plugins/llm/dequantize.h \
 	plugins/llm/llm.h \
 	plugins/llm/passes.def \
 	plugins/llm/pipeline.h \
@@ -26,12 +31,12 @@ plugins_llm_llm_la_SOURCES = \
 	plugins/llm/rope.h
 plugins_llm_llm_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/plugins/llm
 plugins_llm_llm_la_LDFLAGS = $(PLUGIN_LDFLAGS)
-plugins_llm_llm_la_LIBADD = $(CORE_LIB) $(BASE_LIB)
+plugins_llm_llm_la_LIBADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB)
 EXTRA_DIST += plugins/llm/llm.plugin.in plugins/llm/README.md
 
 # The manifest promises what the pass files hold.
 plugins/llm/llm.plugin: plugins/llm/llm.plugin.in plugins/provides.sh $(LLM_PASSES) Makefile
 	$(AM_V_GEN)$(MKDIR_P) plugins/llm && { cat $(srcdir)/plugins/llm/llm.plugin.in && \
-	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\(.*\)",$$|    pass:\1|p;s|^    \.alias = "\(.*\)",$$|    pass_alias:\1|p' $(LLM_PASSES); } > $@.tmp && \
+	SED='$(SED)' $(SHELL) $(srcdir)/plugins/provides.sh '$(srcdir)' 's|^    \.base\.name = "\([A-Z].*\)",$$|    pass:\1|p;s|^    \.base\.name = "\([a-z].*\)",$$|    pattern:\1|p;s|^    \.alias = "\(.*\)",$$|    pass_alias:\1|p' $(LLM_PASSES); } > $@.tmp && \
 	mv $@.tmp $@
 CLEANFILES += plugins/llm/llm.plugin

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the passes for large language models. Their golden cases lie in tests/pass.
 LLM_TESTS = \
+	tests/llm/codes.py \
 	tests/llm/profile.py \
 	tests/llm/random_stages.py \
 	tests/llm/stages.py
@@ -35,7 +36,7 @@ tests_llm_logits_SOURCES = tests/llm/logits.c
 tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/checkpoints.py tests/llm/block_product.py tests/llm/kept_logits.py tests/llm/quantized.py
-LONG_TESTS += tests/llm/families.py tests/llm/mlc_modules.py
+LONG_TESTS += tests/llm/families.py tests/llm/mlc_modules.py tests/llm/mlc_passes.py
 EXTRA_DIST += \
 	tests/llm/checkpoints.py \
 	tests/llm/block_product.py \
@@ -46,6 +47,8 @@ EXTRA_DIST += \
 	tests/llm/kept_logits.py \
 	tests/llm/mlc_export.py \
 	tests/llm/mlc_modules.py \
+	tests/llm/mlc_passes.py \
+	tests/llm/mlc_steps.py \
 	tests/llm/quantized.py \
 	tests/llm/small_model.py
 

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+# A table that something else reads stays.
+# passes: FuseDequantizeTake
+@I.ir_module
+class Before:
+    @T.prim_func(private=True)
+    def weights(q: T.Buffer((T.int64(8), T.int64(2)), "uint32"), scales: T.Buffer((T.int64(8), T.int64(1)), "float16"), w: T.Buffer((T.int64(8), T.int64(16)), "float16")):
+        T.func_attr({"tirx.noalias": True})
+        codes = T.sblock_alloc_buffer((T.int64(8), T.int64(16)), "float16")
+        for i, j in T.grid(T.int64(8), T.int64(16)):
+            with T.sblock("codes"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                codes[vi, vj] = T.Cast("float16", T.bitwise_and(T.shift_right(q[vi, vj // T.int64(8)], T.Cast("uint32", vj % T.int64(8) * T.int64(4))), T.uint32(15)))
+        for i, j in T.grid(T.int64(8), T.int64(16)):
+            with T.sblock("w"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                w[vi, vj] = (codes[vi, vj] - T.float16(7.0)) * scales[vi, T.int64(0)]
+
+    @T.prim_func(private=True)
+    def rows(t: T.Buffer((T.int64(8), T.int64(16)), "float16"), at: T.Buffer((T.int64(3),), "int32"), y: T.Buffer((T.int64(3), T.int64(16)), "float16")):
+        T.func_attr({"tirx.noalias": True})
+        for i, j in T.grid(T.int64(3), T.int64(16)):
+            with T.sblock("y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                y[vi, vj] = t[at[vi], vj]
+
+    @R.function
+    def main(q: R.Tensor((8, 2), "uint32"), s: R.Tensor((8, 1), "float16"), ids: R.Tensor((3,), "int32")):
+        cls = Before
+        with R.dataflow():
+            lv = R.call_tir(cls.weights, (q, s), out_ty=R.Tensor((8, 16), "float16"))
+            lv1 = R.call_tir(cls.rows, (lv, ids), out_ty=R.Tensor((3, 16), "float16"))
+            gv = (lv1, lv)
+            R.output(gv)
+        return gv
+# expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
+
+@I.ir_module
+class Expected:
+    @T.prim_func(private=True, s_tir=True)
+    def rows(t: T.Buffer((T.int64(8), T.int64(16)), "float16"), at: T.Buffer((T.int64(3),), "int32"), y: T.Buffer((T.int64(3), T.int64(16)), "float16")):
+        T.func_attr({"tirx.noalias": True})
+        # with T.sblock("root"):
+        for i, j in T.grid(T.int64(3), T.int64(16)):
+            with T.sblock("y"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(t[at[vi], vj], at[vi])
+                T.writes(y[vi, vj])
+                y[vi, vj] = t[at[vi], vj]
+
+    @T.prim_func(private=True, s_tir=True)
+    def weights(q: T.Buffer((T.int64(8), T.int64(2)), "uint32"), scales: T.Buffer((T.int64(8), T.int64(1)), "float16"), w: T.Buffer((T.int64(8), T.int64(16)), "float16")):
+        T.func_attr({"tirx.noalias": True})
+        # with T.sblock("root"):
+        codes = T.sblock_alloc_buffer((T.int64(8), T.int64(16)), "float16")
+        for i, j in T.grid(T.int64(8), T.int64(16)):
+            with T.sblock("codes"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                T.reads(q[vi, vj // T.int64(8)])
+                T.writes(codes[vi, vj])
+                codes[vi, vj] = T.Cast("float16", T.bitwise_and(T.shift_right(q[vi, vj // T.int64(8)], T.Cast("uint32", vj % T.int64(8) * T.int64(4))), T.uint32(15)))
+        for i_1, j_1 in T.grid(T.int64(8), T.int64(16)):
+            with T.sblock("w"):
+                vi_1, vj_1 = T.axis.remap("SS", [i_1, j_1])
+                T.reads(codes[vi_1, vj_1], scales[vi_1, T.int64(0)])
+                T.writes(w[vi_1, vj_1])
+                w[vi_1, vj_1] = (codes[vi_1, vj_1] - T.float16(7.0)) * scales[vi_1, T.int64(0)]
+
+    @R.function
+    def main(q: R.Tensor((8, 2), dtype="uint32"), s: R.Tensor((8, 1), dtype="float16"), ids: R.Tensor((3,), dtype="int32")) -> R.Tuple(R.Tensor((3, 16), dtype="float16"), R.Tensor((8, 16), dtype="float16")):
+        cls = Expected
+        with R.dataflow():
+            lv = R.call_tir(cls.weights, (q, s), out_ty=R.Tensor((8, 16), dtype="float16"))
+            lv1 = R.call_tir(cls.rows, (lv, ids), out_ty=R.Tensor((3, 16), dtype="float16"))
+            gv: R.Tuple(R.Tensor((3, 16), dtype="float16"), R.Tensor((8, 16), dtype="float16")) = (lv1, lv)
+            R.output(gv)
+        return gv
