@@ -311,17 +311,24 @@ is_float_literal(const tn_expr *x)
     return f && !isnan(f->value);
 }
 
+/* A division by 0 gives 0: it is 0 / 1. `by`: what b is, NULL where that is not known. */
+static void
+none_by_zero(spirv_kernel *k, tnb_dtype d, const int64_t *by, tnk_id *a, tnk_id *b)
+{
+    uint32_t t = spirv_type(k, d);
+    if (by && *by)
+        return;
+    tnk_id none = RESULT(k, OpIEqual, spirv_bool(&k->m, d.lanes), *b, integer(k, d, 0));
+    *a = RESULT(k, OpSelect, t, none, integer(k, d, 0), *a);
+    *b = RESULT(k, OpSelect, t, none, integer(k, d, 1), *b);
+}
+
 static tnk_id
 unsigned_division(spirv_kernel *k, tnb_dtype d, bool quotient, const int64_t *by, tnk_id a,
                   tnk_id b)
 {
-    uint32_t t = spirv_type(k, d), bt = spirv_bool(&k->m, d.lanes), zero = integer(k, d, 0);
-    SpvOp op = quotient ? SpvOpUDiv : SpvOpUMod;
-    if (by && *by)
-        return binary_op(k, op, t, a, b);
-    tnk_id none = RESULT(k, OpIEqual, bt, b, zero),
-           safe = RESULT(k, OpSelect, t, none, integer(k, d, 1), b);
-    return RESULT(k, OpSelect, t, none, zero, binary_op(k, op, t, a, safe));
+    none_by_zero(k, d, by, &a, &b);
+    return binary_op(k, quotient ? SpvOpUDiv : SpvOpUMod, spirv_type(k, d), a, b);
 }
 
 static bool
@@ -330,43 +337,50 @@ is_power_of_two(int64_t n)
     return n > 0 && !(n & (n - 1));
 }
 
+/* a & (n - 1); of 64 bits only those that count. */
+static tnk_id
+low_bits(spirv_kernel *k, tnb_dtype d, tnk_id a, int64_t n)
+{
+    uint32_t t = spirv_type(k, d), word = spirv_int(&k->m, 32, d.lanes);
+    if (d.bits <= 32 || n > (int64_t)1 << 32)
+        return RESULT(k, OpBitwiseAnd, t, a, integer(k, d, (uint64_t)n - 1));
+    tnk_id low = RESULT(k, OpBitwiseAnd, word, RESULT(k, OpUConvert, word, a),
+                        spirv_const_int(&k->m, 32, (uint64_t)n - 1, d.lanes));
+    return RESULT(k, OpUConvert, t, low);
+}
+
+/* By sizes, which are unsigned: that of the least integer, too. A quotient below 0 that is rounded down is ~((|a| - 1) / |b|). What is
+ * selected is selected in front of the division, not behind it: the lowest bit of a 64-bit quotient, corrected and selected behind it,
+ * was always 1 by NVIDIA's compiler of version 580. */
 static tnk_id
 signed_division(spirv_kernel *k, tnb_dtype d, tn_kind kind, const int64_t *by, tnk_id a, tnk_id b)
 {
-    spirv *m = &k->m;
-    uint32_t t = spirv_type(k, d), bt = spirv_bool(m, d.lanes), zero = integer(k, d, 0), bad = 0,
-             none = 0;
+    uint32_t t = spirv_type(k, d), top = integer(k, d, spirv_value_dtype(k, d).bits - 1u);
     bool quotient = kind == TN_KIND_DIV || kind == TN_KIND_FLOOR_DIV,
          floors = kind == TN_KIND_FLOOR_DIV || kind == TN_KIND_FLOOR_MOD, plain = by && *by > 0;
-    tnk_id safe = b;
     if (floors && plain && is_power_of_two(*by))
         return quotient ? RESULT(k, OpShiftRightArithmetic, t, a,
                                  integer(k, d, (uint64_t)__builtin_ctzll((uint64_t)*by)))
-                        : RESULT(k, OpBitwiseAnd, t, a, integer(k, d, (uint64_t)*by - 1));
+                        : low_bits(k, d, a, *by);
+    none_by_zero(k, d, by, &a, &b);
+    tnk_id sign = RESULT(k, OpShiftRightArithmetic, t, a, top), /* -1 or 0, as `below` is */
+        size = RESULT(k, OpISub, t, RESULT(k, OpBitwiseXor, t, a, sign), sign), size_b = b,
+           below = sign;
     if (!plain) {
-        none = RESULT(k, OpIEqual, bt, b, zero);
-        bad =
-            RESULT(k, OpLogicalOr, bt, none, RESULT(k, OpIEqual, bt, b, integer(k, d, UINT64_MAX)));
-        safe = RESULT(k, OpSelect, t, bad, integer(k, d, 1), b);
+        tnk_id sign_b = RESULT(k, OpShiftRightArithmetic, t, b, top);
+        size_b = RESULT(k, OpISub, t, RESULT(k, OpBitwiseXor, t, b, sign_b), sign_b);
+        below = RESULT(k, OpBitwiseXor, t, sign, sign_b);
     }
-    tnk_id q = RESULT(k, OpSDiv, t, a, safe),
-           r = RESULT(k, OpISub, t, a, RESULT(k, OpIMul, t, q, safe));
-    if (floors) { /* r is 0 where the divisor is not what it was */
-        tnk_id below = RESULT(k, OpSLessThan, bt, r, zero), off = below;
-        if (!plain)
-            off = RESULT(k, OpLogicalAnd, bt, RESULT(k, OpINotEqual, bt, r, zero),
-                         RESULT(k, OpLogicalNotEqual, bt, below,
-                                RESULT(k, OpSLessThan, bt, safe, zero)));
-        q = RESULT(k, OpSelect, t, off, RESULT(k, OpISub, t, q, integer(k, d, 1)), q);
-        r = RESULT(k, OpSelect, t, off, RESULT(k, OpIAdd, t, r, safe), r);
+    if (floors && !plain) { /* 0 is not below 0 */
+        uint32_t zero = integer(k, d, 0), bt = spirv_bool(&k->m, d.lanes);
+        below = RESULT(k, OpSelect, t, RESULT(k, OpIEqual, bt, a, zero), zero, below);
     }
-    if (!quotient)
-        return r;
-    if (!plain) {
-        tnk_id by_one = RESULT(k, OpSelect, t, none, zero, RESULT(k, OpSNegate, t, a));
-        q = RESULT(k, OpSelect, t, bad, by_one, q);
-    }
-    return q;
+    if (floors)
+        size = RESULT(k, OpIAdd, t, size, below);
+    tnk_id q = RESULT(k, OpBitwiseXor, t, RESULT(k, OpUDiv, t, size, size_b), below);
+    if (!floors)
+        q = RESULT(k, OpISub, t, q, below);
+    return quotient ? q : RESULT(k, OpISub, t, a, RESULT(k, OpIMul, t, q, b));
 }
 
 /* A float operation, which a device does not join with another or rearrange; sums of products are joined here (fused). */

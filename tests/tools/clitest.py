@@ -109,7 +109,7 @@ def done():
     sys.exit(1 if _failed else 0)
 
 
-FORMATS = {"<f2": "e", "<u4": "I", "<f4": "f", "<f8": "d", "<i8": "q", "<u8": "Q", "<i4": "i", "|u1": "B"}
+FORMATS = {"<f2": "e", "<u4": "I", "<f4": "f", "<f8": "d", "<i8": "q", "<u8": "Q", "<i4": "i", "<i2": "h", "<u2": "H", "|i1": "b", "|u1": "B"}
 
 
 def npy_bytes(descr, shape, values):
