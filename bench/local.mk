@@ -40,4 +40,4 @@ EXTRA_DIST += bench/threads/README.md bench/threads/run bench/threads/threads.c
 check_PROGRAMS += bench/gpu/peak
 bench_gpu_peak_SOURCES = bench/gpu/peak.c backends/cuda/api.h
 bench_gpu_peak_LDADD = -ldl
-EXTRA_DIST += bench/gpu/README.md bench/gpu/bundle.py bench/gpu/run
+EXTRA_DIST += bench/gpu/README.md bench/gpu/bundle.py bench/gpu/peer.py bench/gpu/run

@@ -6,6 +6,7 @@
 """
 import argparse
 import glob
+import json
 import os
 import random
 import shutil
@@ -35,11 +36,14 @@ class Module:
 
 
 class Case:
-    """A kernel: shapes for the check and for times, from the same letters; bytes and operations of the latter."""
+    """A kernel: shapes for the check and for times, from the same letters; bytes and operations of the latter; what PyTorch calls it."""
 
-    def __init__(self, name, dtype, inputs, expression, small, large, work, tolerance=(1e-5, 1e-5), unit="float32"):
+    def __init__(self, name, dtype, inputs, expression, peer, small, large, work, tolerance=(1e-5, 1e-5), unit="float32"):
         self.name, self.dtype, self.inputs, self.expression, self.small, self.large = name, dtype, inputs, expression, small, large
-        self.work, self.tolerance, self.unit = work, tolerance, unit
+        self.peer, self.work, self.tolerance, self.unit = peer, work, tolerance, unit
+
+    def shapes(self, sizes):
+        return [tuple(int(d) for d in s.format(**sizes).split(",") if d.strip()) for s in self.inputs]
 
     def text(self, sizes, exact):
         """`exact`: computed in float64, rounded at the end."""
@@ -53,28 +57,33 @@ class Case:
 
 HALF = (2e-3, 2e-3)
 CASES = [
-    Case("element-wise", "float32", ("{n},",), "R.add(R.multiply(a, a), a)", {"n": 5000}, {"n": 1 << 26}, lambda n: (8 * n, 2 * n)),
-    Case("element-wise-fp16", "float16", ("{n},",), "R.nn.silu(a)", {"n": 5000}, {"n": 1 << 27}, lambda n: (4 * n, 0), HALF),
-    Case("softmax", "float32", ("{n}, {m}",), "R.nn.softmax(a, axis=1)", {"n": 9, "m": 700}, {"n": 16384, "m": 2048},
+    Case("element-wise", "float32", ("{n},",), "R.add(R.multiply(a, a), a)", "torch.addcmul(a, a, a)", {"n": 5000}, {"n": 1 << 26},
+         lambda n: (8 * n, 2 * n)),
+    Case("element-wise-fp16", "float16", ("{n},",), "R.nn.silu(a)", "F.silu(a)", {"n": 5000}, {"n": 1 << 27}, lambda n: (4 * n, 0), HALF),
+    Case("softmax", "float32", ("{n}, {m}",), "R.nn.softmax(a, axis=1)", "F.softmax(a, 1)", {"n": 9, "m": 700}, {"n": 16384, "m": 2048},
          lambda n, m: (8 * n * m, 0)),
-    Case("rms-norm-fp16", "float16", ("{n}, {m}", "{m},"), "R.nn.rms_norm(a, b, axes=[-1])", {"n": 5, "m": 512}, {"n": 16384, "m": 4096},
-         lambda n, m: (4 * n * m, 0), HALF),
-    Case("layer-norm", "float32", ("{n}, {m}", "{m},", "{m},"), "R.nn.layer_norm(a, b, c, axes=[-1])", {"n": 5, "m": 512},
-         {"n": 16384, "m": 2048}, lambda n, m: (8 * n * m, 0), (1e-4, 1e-4)),
-    Case("sum-of-rows", "float32", ("{n}, {m}",), "R.sum(a, axis=1)", {"n": 33, "m": 777}, {"n": 16384, "m": 4096}, lambda n, m: (4 * n * m, 0),
-         (1e-5, 1e-4)),
-    Case("sum-of-columns", "float32", ("{n}, {m}",), "R.sum(a, axis=0)", {"n": 77, "m": 333}, {"n": 16384, "m": 4096}, lambda n, m: (4 * n * m, 0),
-         (1e-5, 1e-4)),
-    Case("transpose", "float32", ("{n}, {m}",), "R.permute_dims(a)", {"n": 65, "m": 130}, {"n": 8192, "m": 8192}, lambda n, m: (8 * n * m, 0)),
-    Case("row-by-matrix-fp16", "float16", ("1, {k}", "{k}, {n}"), "R.matmul(a, b)", {"k": 512, "n": 300}, {"k": 8192, "n": 28672},
+    Case("rms-norm-fp16", "float16", ("{n}, {m}", "{m},"), "R.nn.rms_norm(a, b, axes=[-1])", "F.rms_norm(a, b.shape, b, 1e-5)",
+         {"n": 5, "m": 512}, {"n": 16384, "m": 4096}, lambda n, m: (4 * n * m, 0), HALF),
+    Case("layer-norm", "float32", ("{n}, {m}", "{m},", "{m},"), "R.nn.layer_norm(a, b, c, axes=[-1])", "F.layer_norm(a, b.shape, b, c)",
+         {"n": 5, "m": 512}, {"n": 16384, "m": 2048}, lambda n, m: (8 * n * m, 0), (1e-4, 1e-4)),
+    Case("sum-of-rows", "float32", ("{n}, {m}",), "R.sum(a, axis=1)", "a.sum(1)", {"n": 33, "m": 777}, {"n": 16384, "m": 4096},
+         lambda n, m: (4 * n * m, 0), (1e-5, 1e-4)),
+    Case("sum-of-columns", "float32", ("{n}, {m}",), "R.sum(a, axis=0)", "a.sum(0)", {"n": 77, "m": 333}, {"n": 16384, "m": 4096},
+         lambda n, m: (4 * n * m, 0), (1e-5, 1e-4)),
+    Case("transpose", "float32", ("{n}, {m}",), "R.permute_dims(a)", "a.t().contiguous()", {"n": 65, "m": 130}, {"n": 8192, "m": 8192},
+         lambda n, m: (8 * n * m, 0)),
+    Case("row-by-matrix-fp16", "float16", ("1, {k}", "{k}, {n}"), "R.matmul(a, b)", "a @ b", {"k": 512, "n": 300}, {"k": 8192, "n": 28672},
          lambda k, n: (2 * k * n, 0), HALF),
-    Case("matmul", "float32", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", {"m": 65, "k": 96, "n": 130}, {"m": 4096, "k": 4096, "n": 4096},
+    Case("row-by-rows-fp16", "float16", ("1, {k}", "{n}, {k}"), "R.matmul(a, R.permute_dims(b))", "a @ b.t()", {"k": 512, "n": 300},
+         {"k": 8192, "n": 28672}, lambda k, n: (2 * k * n, 0), HALF),
+    Case("matmul", "float32", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", "a @ b", {"m": 65, "k": 96, "n": 130}, {"m": 4096, "k": 4096, "n": 4096},
          lambda m, k, n: (4 * (m * k + k * n + m * n), 2 * m * n * k), (1e-4, 1e-3)),
-    Case("matmul-fp16", "float16", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", {"m": 128, "k": 128, "n": 128}, {"m": 4096, "k": 4096, "n": 4096},
-         lambda m, k, n: (2 * (m * k + k * n + m * n), 2 * m * n * k), HALF, "matrix"),
-    Case("conv2d", "float32", ("1, {c}, {n}, {n}", "{k}, {c}, 3, 3"), "R.nn.conv2d(a, b, padding=[1, 1, 1, 1])", {"c": 8, "k": 12, "n": 14},
-         {"c": 256, "k": 256, "n": 128}, lambda c, k, n: (4 * (c * n * n + k * n * n), 18 * c * k * n * n), (1e-4, 1e-3)),
-    Case("sort", "float32", ("{n}, {m}",), "R.sort(a, axis=1)", {"n": 5, "m": 300}, {"n": 256, "m": 4096}, lambda n, m: (8 * n * m, 0)),
+    Case("matmul-fp16", "float16", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", "a @ b", {"m": 128, "k": 128, "n": 128},
+         {"m": 4096, "k": 4096, "n": 4096}, lambda m, k, n: (2 * (m * k + k * n + m * n), 2 * m * n * k), HALF, "matrix"),
+    Case("conv2d", "float32", ("1, {c}, {n}, {n}", "{k}, {c}, 3, 3"), "R.nn.conv2d(a, b, padding=[1, 1, 1, 1])", "F.conv2d(a, b, padding=1)",
+         {"c": 8, "k": 12, "n": 14}, {"c": 256, "k": 256, "n": 128}, lambda c, k, n: (4 * (c * n * n + k * n * n), 18 * c * k * n * n), (1e-4, 1e-3)),
+    Case("sort", "float32", ("{n}, {m}",), "R.sort(a, axis=1)", "torch.sort(a, 1)", {"n": 5, "m": 300}, {"n": 256, "m": 4096},
+         lambda n, m: (8 * n * m, 0)),
 ]
 
 
@@ -89,7 +98,8 @@ def write_npy(file, dtype, shape, values):
 class Bundle:
     def __init__(self, build, source, arch, folder):
         self.build, self.source, self.arch, self.folder = build, source, arch, folder
-        self.env = dict(os.environ)
+        self.env = {"TENON_PLUGIN_PATH": os.path.join(build, "plugins-stage"), "TENON_SYSCONFDIR": os.path.join(source, "conf"),
+                    "TENON_DATADIR": os.path.join(source, "conf", "data"), **os.environ}
 
     def path(self, *parts):
         return os.path.join(self.folder, *parts)
@@ -105,8 +115,7 @@ class Bundle:
         os.makedirs(folder)
         draw = random.Random(c.name)
         given = []
-        for k, shape in enumerate(c.inputs):
-            shape = tuple(eval("(" + shape.format(**c.small) + ")"))  # pylint: disable=eval-used
+        for k, shape in enumerate(c.shapes(c.small)):
             n = 1
             for d in shape:
                 n *= d
@@ -125,7 +134,9 @@ class Bundle:
             self.tenon("run", "-q", texts["exact"], *given, "-o", work, target="cpu")
             shutil.copy(glob.glob(os.path.join(work, "0-*.npy"))[0], os.path.join(folder, "out.npy"))
         nbytes, operations = c.work(**c.large)
-        for name, text in (("tolerance", f"--rtol {c.tolerance[0]} --atol {c.tolerance[1]}"), ("work", f"{nbytes} {operations} {c.unit}")):
+        peer = json.dumps({"expression": c.peer, "dtype": c.dtype, "shapes": c.shapes(c.large)})
+        for name, text in (("tolerance", f"--rtol {c.tolerance[0]} --atol {c.tolerance[1]}"), ("work", f"{nbytes} {operations} {c.unit}"),
+                           ("peer.json", peer)):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
                 f.write(text + "\n")
 
@@ -155,13 +166,14 @@ class Bundle:
         for file in glob.glob(self.path("bin", "*")) + glob.glob(self.path("lib", "*")) + glob.glob(self.path("plugins", "*.so")):
             subprocess.run(["strip", "--strip-unneeded", file], stderr=subprocess.DEVNULL, check=False)
         shutil.copytree(os.path.join(self.source, "conf"), self.path("conf"))
-        shutil.copy(os.path.join(HERE, "run"), self.path("run"))
+        for name in ("run", "peer.py"):
+            shutil.copy(os.path.join(HERE, name), self.path(name))
 
     def record(self):
         """What the simulated device says of instructions."""
         sim = os.path.join(self.build, "tests", "cuda", "sim", ".libs")
         r = subprocess.run([self.path("bin", "record"), "-o", self.path("simulated.record")], check=False, stdout=subprocess.PIPE,
-                           env=dict(os.environ, CUDASIM_ARCH=self.arch[:2], LD_LIBRARY_PATH=sim + ":" + self.env.get("LD_LIBRARY_PATH", "")))
+                           env=dict(os.environ, CUDASIM_ARCH=self.arch[:2], LD_LIBRARY_PATH=":".join((sim, self.path("lib"), self.env.get("LD_LIBRARY_PATH", "")))))
         if r.returncode != 0:
             sys.exit("bundle: the simulated device does not run all forms")
 

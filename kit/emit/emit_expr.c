@@ -111,7 +111,10 @@ is_data(tnk_emitter *e, const tn_expr *x)
 void
 tnk_note_data(tnk_emitter *e, const tn_expr *var, const tn_expr *value)
 {
-    if (tnb_dtype_is_int(tn_dtype_of(var)) && is_data(e, value))
+    if (!tnb_dtype_is_int(tn_dtype_of(var)))
+        return;
+    tnb_ptrmap_set(&e->bound, var, (void *)(uintptr_t)value);
+    if (is_data(e, value))
         tnb_ptrmap_set(&e->data, var, e);
 }
 

@@ -172,6 +172,33 @@ tnk_not_open(tnk_emitter *e, tnb_dtype d)
     return tn_strf(e->ctx, "%s(", f);
 }
 
+/* Whether n, a power of two, divides an integer; variables that a common part of several indices is bound to are looked into. */
+static bool
+divides(tnk_emitter *e, int64_t n, const tn_expr *x, int depth)
+{
+    enum { MOST = 12 };
+    int64_t coeff, base;
+    tn_modular(tn_arith_new(e->ctx), x, &coeff, &base);
+    if (n == 1 || (coeff % n == 0 && base % n == 0))
+        return true;
+    const tn_expr *value = tnb_ptrmap_get(&e->bound, x);
+    const tn_binary *b = tn_as_binary(x);
+    if (depth == MOST)
+        return false;
+    if (value)
+        return divides(e, n, value, depth + 1);
+    if (tn_is(x, TN_KIND_CAST))
+        return divides(e, n, ((const tn_cast *)x)->value, depth + 1);
+    if (tn_is(x, TN_KIND_ADD) || tn_is(x, TN_KIND_SUB))
+        return divides(e, n, b->a, depth + 1) && divides(e, n, b->b, depth + 1);
+    if (!tn_is(x, TN_KIND_MUL))
+        return false;
+    for (int64_t of_a = n; of_a > 0; of_a /= 2) /* a part in each factor */
+        if (divides(e, n / of_a, b->b, depth + 1) && divides(e, of_a, b->a, depth + 1))
+            return true;
+    return false;
+}
+
 bool
 tnk_is_whole_access(tnk_emitter *e, const tn_node *buffer, tnb_dtype d, const tn_expr *start)
 {
@@ -182,11 +209,10 @@ tnk_is_whole_access(tnk_emitter *e, const tn_node *buffer, tnb_dtype d, const tn
         return true;
     uint32_t align = e->d->structs->align(d), elem = d.bits / 8u;
     const tnk_memory *m = tnk_memory_of(e, buffer);
-    int64_t promised = tn_as_buffer(buffer)->align, coeff, base;
+    int64_t promised = tn_as_buffer(buffer)->align;
     if (m && m->given && (promised > 0 ? promised : USUAL) % align)
         return false;
-    tn_modular(tn_arith_new(e->ctx), start, &coeff, &base);
-    return coeff * elem % align == 0 && base * elem % align == 0;
+    return align <= elem || divides(e, align / elem, start, 0);
 }
 
 /* Some of the lanes of one vector, or of two of as many lanes as the result: its function, taking the

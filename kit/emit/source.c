@@ -241,6 +241,7 @@ tnk_source_add(tnk_source *s, tnk_kernel *k)
     tnk_emitter e = {.ctx = s->ctx, .src = s, .d = s->d, .kernel = k, .out = &s->last};
     tnb_arena *a = tn_scratch(s->ctx);
     tnb_ptrmap_init(&e.names, a);
+    tnb_ptrmap_init(&e.bound, a);
     tnb_ptrmap_init(&e.memory, a);
     tnb_ptrmap_init(&e.data, a);
     tnb_strmap_init(&e.used, a);

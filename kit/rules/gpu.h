@@ -168,6 +168,13 @@ gpu_schedule_rows(gpu_rows *r);
 const tn_node *
 gpu_one_kernel_of_rows(tn_ctx *ctx, tnk_sch *s, const gpu_target *t, int64_t most_threads);
 
+/* ---- gpu_columns.c ---- */
+/* A large reduction of what lies along its results, with root, which computes of it: each thread takes neighbouring columns and some
+ * rows, threads join their sums. `bytes`: of an element of what it reads most. False: it is not large, or an extent not known; or
+ * not possible, the schedule may be broken. */
+bool
+gpu_schedule_columns(tnk_sch *s, const gpu_target *t, tnk_item *red, tnk_item *root, int64_t bytes);
+
 /* ---- gpu_reduction.c ---- */
 /* The function's one reduction, of one result, if there is at most one block beside it; else NULL. */
 tnk_item *

@@ -7,18 +7,24 @@
  *                                                       C[i, j] = C_local
  *
  * Cheap element-wise blocks are inlined. Every other block becomes a kernel: one thread computes one element of its result,
- * and reduces by itself into a register. Loops that several blocks share, and iterations that depend on their order, stay
+ * and reduces by itself into a register; where there are elements enough, it computes neighbours, as many as one load moves, if what they
+ * read are neighbours too: A_local[0:4] = A[i, 4 * j : 4 * j + 4]; ...; B[i, 4 * j : 4 * j + 4] = B_local[0:4]. Loops that several blocks share, and iterations that depend on their order, stay
  * serial around the kernels. A function that is not in block form is run by one thread.
  */
+#include "../schedule/schedule_private.h"
 #include "gpu.h"
 
 enum {
-    TILED,  /* as above */
-    FUSED,  /* reductions accumulate in memory */
-    OUTER,  /* the outermost spatial loop alone is bound */
-    SERIAL, /* one thread runs each block */
+    VECTORS, /* as above */
+    TILED,   /* one element for each thread */
+    FUSED,   /* reductions accumulate in memory */
+    OUTER,   /* the outermost spatial loop alone is bound */
+    SERIAL,  /* one thread runs each block */
     ATTEMPTS,
-    USUAL_THREADS = 256
+    USUAL_THREADS = 256,
+    MOST_NEIGHBOURS = 8, /* results of a thread, and operands that it loads for them */
+    MOST_OPERANDS = 8,
+    MANY_THREADS = 1 << 16 /* as many as keep a device busy */
 };
 
 /* The block's one loop nest ends in it, and it can be computed for one element of its result. */
@@ -60,11 +66,142 @@ one_thread(tnk_sch *s, tnk_item *block)
     (void)(tnk_bind(s, outer, "blockIdx.x") && tnk_bind(s, inner, "threadIdx.x"));
 }
 
+/* What an element-wise block reads along its last dimension. */
+typedef struct neighbours {
+    const tn_block *b;
+    const tn_expr *last; /* the iterator of that dimension */
+    const tn_node *operand[MOST_OPERANDS];
+    uint32_t n;
+    int64_t bytes; /* of the widest element */
+    int64_t pitch; /* a divisor of the lengths of all rows */
+    bool bad;
+} neighbours;
+
+static bool
+is_iter(const tn_block *b, const tn_expr *e)
+{
+    for (uint32_t k = 0; k < b->iters.n; k++)
+        if (tn_as_iter_var(b->iters.at[k])->var == e)
+            return true;
+    return false;
+}
+
+static int64_t
+common_divisor(int64_t a, int64_t b)
+{
+    while (b) {
+        int64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+/* Whether an access has neighbours in the last dimension, and in no other. */
+static bool
+has_neighbours(neighbours *q, const tn_node *buffer, tn_list idx)
+{
+    const tn_buffer *buf = tn_as_buffer(buffer);
+    int64_t row, bytes = (int64_t)tnb_dtype_bytes(buf->dtype);
+    if (idx.n == 0 || idx.at[idx.n - 1] != q->last || buf->dtype.lanes != 1 ||
+        !tn_int_value(buf->shape.at[buf->shape.n - 1], &row))
+        return false;
+    for (uint32_t i = 0; i + 1 < idx.n; i++)
+        if (idx.at[i] == q->last || !(is_iter(q->b, idx.at[i]) || tn_is_int_const(idx.at[i], 0)))
+            return false;
+    q->pitch = common_divisor(row, q->pitch);
+    q->bytes = bytes > q->bytes ? bytes : q->bytes;
+    return true;
+}
+
+static tn_walk_step
+note_operand(void *user, const tn_node *n)
+{
+    neighbours *q = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    if (!l || !gpu_load_uses(l, q->last))
+        return TN_WALK_ON;
+    uint32_t k = 0;
+    while (k < q->n && q->operand[k] != l->buffer)
+        k++;
+    if (!has_neighbours(q, l->buffer, l->indices) || k == MOST_OPERANDS) {
+        q->bad = true;
+        return TN_WALK_STOP;
+    }
+    q->operand[k] = l->buffer;
+    q->n = k == q->n ? k + 1 : q->n;
+    return TN_WALK_ON;
+}
+
+/* Elements of its result that a thread computes for one load of each operand; 1: they are no neighbours, or too few. */
+static int64_t
+count_neighbours(tn_ctx *ctx, const gpu_target *t, const tnk_item *block, neighbours *q)
+{
+    const tn_buffer_store *st = tn_as_buffer_store(tnk_item_block(block)->body);
+    *q = (neighbours){.b = tnk_item_block(block)};
+    if (!tnk_block_is_injective(block) || !st || st->indices.n == 0 ||
+        !tn_is_int_const(block->predicate, 1))
+        return 1;
+    q->last = st->indices.at[st->indices.n - 1];
+    uint32_t k = gpu_iter_of_dim(block, st->indices.n - 1);
+    int64_t all = gpu_turns(block, TN_ITER_SPATIAL);
+    if (k == UINT32_MAX || (q->pitch = gpu_iter_extent(block, k)) < 1 ||
+        !has_neighbours(q, st->buffer, st->indices))
+        return 1;
+    tn_walk(st->value, 0, note_operand, NULL, q);
+    int64_t options[4], usual = 1;
+    uint32_t n = 0;
+    for (int64_t v = 1; v <= MOST_NEIGHBOURS && v * q->bytes <= t->vector_bytes; v *= 2)
+        if (q->pitch % v == 0) {
+            options[n++] = v;
+            usual = all < 0 || all / v >= MANY_THREADS ? v : usual;
+        }
+    return q->bad || q->n == 0 || n == 0 ? 1
+                                         : tnk_rule_choice(ctx, "neighbours", options, n, usual);
+}
+
+static tnk_item *
+last_loop(tnk_sch *s, tnk_item *block)
+{
+    tnk_item *l[GPU_MAX_LOOPS];
+    uint32_t n = gpu_own_loops(s, block, l);
+    return n ? l[n - 1] : NULL;
+}
+
+/* n neighbours for each thread: operands and results pass through registers. */
+static bool
+bind_neighbours(tnk_sch *s, tnk_item *block, const neighbours *q, int64_t n, int64_t threads)
+{
+    tnk_item *l[GPU_MAX_LOOPS], *part[2], *grid[2], *root = tnk_cache_write(s, block, "local");
+    uint32_t loops = root ? gpu_own_loops(s, root, l) : 0;
+    if (loops == 0 || !tnk_split(s, l[loops - 1], n, part) ||
+        !tnk_set_kind(s, part[1], TN_FOR_VECTORIZED))
+        return false;
+    l[loops - 1] = part[0];
+    tnk_item *f = gpu_fuse(s, l, loops);
+    if (!f || !gpu_bind_grid(s, f, threads, grid) || !gpu_into(s, block, "local", grid[1]))
+        return false;
+    for (uint32_t k = 0; k < q->n; k++) {
+        tnk_item *stage = tnk_cache_read(s, block, q->operand[k], "local", NULL), *last;
+        if (!stage || !gpu_into(s, stage, "local", grid[1]) || !(last = last_loop(s, stage)) ||
+            !tnk_set_kind(s, last, TN_FOR_VECTORIZED))
+            return false;
+    }
+    tnk_item *own = last_loop(s, block);
+    return own && tnk_set_kind(s, own, TN_FOR_UNROLLED);
+}
+
 static void
 bind_block(tnk_sch *s, const gpu_target *t, tnk_item *block, int attempt)
 {
     tnk_item *l[GPU_MAX_LOOPS], *reduction = NULL;
-    if (attempt == TILED && fits_register(block)) {
+    int64_t e, limit = t->threads < USUAL_THREADS ? t->threads : USUAL_THREADS, each;
+    neighbours q;
+    if (attempt == VECTORS && (each = count_neighbours(s->ctx, t, block, &q)) > 1) {
+        (void)bind_neighbours(s, block, &q, each, limit);
+        return;
+    }
+    if (attempt <= TILED && fits_register(block)) {
         tnk_item *root = gpu_root_of(s, block);
         if (!root)
             return;
@@ -87,7 +224,6 @@ bind_block(tnk_sch *s, const gpu_target *t, tnk_item *block, int attempt)
     tnk_item *f = attempt <= FUSED ? gpu_fuse(s, l, spatial) : l[0], *part[2];
     if (!f)
         return;
-    int64_t e, limit = t->threads < USUAL_THREADS ? t->threads : USUAL_THREADS;
     int64_t threads = tnk_loop_extent(f, &e) && e >= 1 && e < limit ? e : limit;
     if (!gpu_bind_grid(s, f, threads, part))
         return;
@@ -154,7 +290,7 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (!gpu_target_of(ctx, target, &t))
         return NULL;
     prim_func = gpu_within_each(ctx, prim_func, target, apply);
-    for (int attempt = TILED; prim_func && attempt < ATTEMPTS; attempt++) {
+    for (int attempt = VECTORS; prim_func && attempt < ATTEMPTS; attempt++) {
         tnk_sch *s = tnk_sch_new(ctx, prim_func);
         tnk_item *all[GPU_MAX_BLOCKS];
         if (!s || tnk_sch_blocks(s, all, GPU_MAX_BLOCKS) > GPU_MAX_BLOCKS)

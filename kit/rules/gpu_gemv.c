@@ -6,7 +6,8 @@
  *                                                     y[.] = y_shared                           with what is computed of it
  *
  * A thread takes neighbouring elements, as many as one load moves (8 of a 4-bit matrix come out of one word), the threads of a
- * row join their sums. A matrix that lies the other way (A[k, i]) has neighbouring threads on neighbouring results.
+ * row join their sums. A matrix that lies the other way (A[k, i]) has neighbouring threads on neighbouring results, a large one as
+ * gpu_columns.c says.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
@@ -55,15 +56,11 @@ is_gemv(const tnk_item *red, const tn_buffer_load **matrix)
     return have[m] == spatial && (have[1 - m] < spatial || spatial == 0);
 }
 
+/* columns: as gpu_columns.c does, or not at all. */
 static const tn_node *
-apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool columns)
 {
-    (void)self;
-    const tn_node *within;
-    if (gpu_within(ctx, prim_func, target, apply, &within))
-        return within;
-    gpu_target t;
-    tnk_sch *s = gpu_target_of(ctx, target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
     const tn_buffer_load *matrix;
     tnk_item *all[3];
     if (!s)
@@ -82,21 +79,25 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         inner |= iv->iter_kind == TN_ITER_REDUCE &&
                  tn_uses(matrix->indices.at[matrix->indices.n - 1], iv->var);
     }
-    int64_t lanes = gpu_lanes(&t, tn_as_buffer(matrix->buffer)->dtype),
+    int64_t lanes = gpu_lanes(t, tn_as_buffer(matrix->buffer)->dtype),
             turns = gpu_turns(red, TN_ITER_REDUCE);
     gpu_inline(s, true);
     uint32_t n = tnk_sch_blocks(s, all, 3);
-    gpu_rows r = {.s = s, .t = &t, .vector = 1};
+    gpu_rows r = {.s = s, .t = t, .vector = 1};
     r.root = n == 1 ? tnk_cache_write(s, red, "local") : n == 2 && all[1] != red ? all[1] : NULL;
     if (!r.root || !tnk_block_is_injective(r.root) || !gpu_find_rows(&r))
         return NULL;
+    if (columns) {
+        int64_t bytes = (int64_t)tnb_dtype_bytes(tn_as_buffer(matrix->buffer)->dtype);
+        return !inner && gpu_schedule_columns(s, t, red, r.root, bytes) ? tnk_sch_finish(s) : NULL;
+    }
     int64_t most =
-        gpu_choose_threads(ctx, "threads", t.threads, gpu_threads_for(&t, -1, USUAL_THREADS));
+        gpu_choose_threads(ctx, "threads", t->threads, gpu_threads_for(t, -1, USUAL_THREADS));
     if (inner) {
         static const int64_t vectors[] = {8, 1, 2, 4, 16};
         r.vector = packed && lanes < PACKED ? PACKED : lanes;
-        int64_t row = t.warp > ROW_THREADS ? t.warp : ROW_THREADS;
-        row = gpu_choose_threads(ctx, "row_threads", most, gpu_threads_for(&t, turns, row));
+        int64_t row = t->warp > ROW_THREADS ? t->warp : ROW_THREADS;
+        row = gpu_choose_threads(ctx, "row_threads", most, gpu_threads_for(t, turns, row));
         r.vector = tnk_rule_choice(ctx, "vector", vectors, packed ? 1 : 5, r.vector);
         while (r.vector > 1 && (turns < 0 || turns % (r.vector * row)))
             r.vector /= 2;
@@ -106,11 +107,25 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
         r.group_tag = "threadIdx.y";
     } else {
         r.group = most >= 2 * COLUMNS ? COLUMNS : most >= 2 ? most / 2 : 1;
-        r.lanes = gpu_threads_for(&t, turns, most / r.group);
+        r.lanes = gpu_threads_for(t, turns, most / r.group);
         r.lane_tag = r.group > 1 ? "threadIdx.y" : "threadIdx.x"; /* a kernel has the latter */
         r.group_tag = r.group > 1 ? "threadIdx.x" : "threadIdx.y";
     }
     return gpu_schedule_rows(&r) ? tnk_sch_finish(s) : NULL;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    const tn_node *within;
+    if (gpu_within(ctx, prim_func, target, apply, &within))
+        return within;
+    gpu_target t;
+    if (!gpu_target_of(ctx, target, &t))
+        return NULL;
+    const tn_node *f = attempt(ctx, prim_func, &t, true);
+    return f ? f : attempt(ctx, prim_func, &t, false);
 }
 
 const tnk_rule tnk_rule_gpu_gemv = {

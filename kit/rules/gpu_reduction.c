@@ -6,7 +6,7 @@
  *                                                B[b] = exp(s_shared)                        (by the first thread)
  *
  * Where what is read lies along the result (A[k, i]), threadIdx.x runs over 32 neighbours of it and threadIdx.y over the
- * reduction, unless the result is so large that a thread for each element keeps the device busy, or the reduction so short
+ * reduction (gpu_columns.c, where it is large), unless the result is so large that a thread for each element keeps the device busy, or the reduction so short
  * that threads have nothing to share: then each thread reduces by itself into a register. A reduction of several results (the
  * largest value and its place, sum and sum of squares) is shared in the same way: gpu_together.c.
  */
@@ -18,6 +18,7 @@ enum { ROW_THREADS = 256, COLUMNS = 32 };
 typedef struct widest {
     const tn_block *b;
     uint32_t iters;
+    int64_t bytes; /* of an element */
     bool inner, found;
 } widest;
 
@@ -50,6 +51,7 @@ consider(void *user, const tn_node *n)
     if (!w->found || count > w->iters) {
         w->found = true;
         w->iters = count;
+        w->bytes = (int64_t)tnb_dtype_bytes(tn_as_buffer(l->buffer)->dtype);
         w->inner = inner || !spatial;
     }
     return TN_WALK_ON;
@@ -105,26 +107,22 @@ gpu_only_reduction(tnk_sch *s)
     return red;
 }
 
+/* columns: as gpu_columns.c does, or not at all. */
 static const tn_node *
-apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool columns)
 {
-    (void)self;
-    const tn_node *within;
-    if (gpu_within(ctx, prim_func, target, apply, &within))
-        return within;
-    gpu_target t;
-    tnk_sch *s = gpu_target_of(ctx, target, &t) ? tnk_sch_new(ctx, prim_func) : NULL;
+    tnk_sch *s = tnk_sch_new(ctx, prim_func);
     if (!s)
         return NULL;
     tnk_sch_quiet(s);
     gpu_inline(s, true);
     tnk_item *red = gpu_only_reduction(s), *all[3];
     if (!red)
-        return gpu_reduce_together(s, &t);
+        return columns ? NULL : gpu_reduce_together(s, t);
     int64_t turns = gpu_turns(red, TN_ITER_REDUCE);
     bool inner = gpu_reduces_inner(red);
     gpu_rows r = {
-        .s = s, .t = &t, .group = 1, .lane_tag = "threadIdx.x", .group_tag = "threadIdx.y"};
+        .s = s, .t = t, .group = 1, .lane_tag = "threadIdx.x", .group_tag = "threadIdx.y"};
     if (tnk_sch_blocks(s, all, 3) == 2) {
         r.root = all[1];
         if (r.root == red || !tnk_block_is_injective(r.root))
@@ -138,20 +136,41 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     bool broadcast = false;
     for (uint32_t k = 0; k < r.root->block->iters.n; k++)
         broadcast |= r.row[k] != 1 && gpu_iter_extent(r.root, k) != 1;
+    if (columns) {
+        widest w = {.b = red->block};
+        tn_walk(red->block->body, 0, consider, NULL, &w);
+        return !inner && !alone && !broadcast && gpu_schedule_columns(s, t, red, r.root, w.bytes)
+                   ? tnk_sch_finish(s)
+                   : NULL;
+    }
     if (alone && !broadcast)
-        return gpu_finish_rest(s, &t);
-    if (inner || gpu_floor_pow2(t.threads) <= 1) {
+        return gpu_finish_rest(s, t);
+    if (inner || gpu_floor_pow2(t->threads) <= 1) {
         r.lanes =
-            gpu_choose_threads(ctx, "threads", t.threads, gpu_threads_for(&t, turns, ROW_THREADS));
+            gpu_choose_threads(ctx, "threads", t->threads, gpu_threads_for(t, turns, ROW_THREADS));
     } else {
         int64_t most =
-            gpu_choose_threads(ctx, "threads", t.threads, gpu_threads_for(&t, -1, ROW_THREADS));
+            gpu_choose_threads(ctx, "threads", t->threads, gpu_threads_for(t, -1, ROW_THREADS));
         r.group = most >= 4 * COLUMNS ? COLUMNS : most >= 8 ? most / 8 : most / 2;
-        r.lanes = gpu_threads_for(&t, turns, most / r.group);
-        r.lane_tag = "threadIdx.y";
-        r.group_tag = "threadIdx.x";
+        r.lanes = gpu_threads_for(t, turns, most / r.group);
+        r.lane_tag = r.group > 1 ? "threadIdx.y" : "threadIdx.x"; /* a kernel has the latter */
+        r.group_tag = r.group > 1 ? "threadIdx.x" : "threadIdx.y";
     }
     return gpu_schedule_rows(&r) ? tnk_sch_finish(s) : NULL;
+}
+
+static const tn_node *
+apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self)
+{
+    (void)self;
+    const tn_node *within;
+    if (gpu_within(ctx, prim_func, target, apply, &within))
+        return within;
+    gpu_target t;
+    if (!gpu_target_of(ctx, target, &t))
+        return NULL;
+    const tn_node *f = attempt(ctx, prim_func, &t, true);
+    return f ? f : attempt(ctx, prim_func, &t, false);
 }
 
 const tnk_rule tnk_rule_gpu_reduction = {

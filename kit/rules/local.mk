@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu.h \
+	kit/rules/gpu_columns.c \
 	kit/rules/gpu_fallback.c \
 	kit/rules/gpu_gemv.c \
 	kit/rules/gpu_general_reduction.c \

@@ -6,11 +6,12 @@
 #include "programs.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/schedule.h"
+#include "tenon/kit/tune.h"
 
 void
 gpu_programs_seed(void)
 {
-    draw_seed(20260717);
+    draw_seed(20261127);
 }
 
 uint32_t
@@ -23,7 +24,7 @@ gpu_below(uint32_t n)
 static void
 draw_dims(gpu_program *p, uint32_t empty, bool of_results)
 {
-    static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 40, 65};
+    static const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 16, 17, 32, 33, 40, 64, 65};
     static const char *const names[] = {"n", "m", "p", "q"};
     /* one dimension is symbolic, or two are */
     uint32_t draw = gpu_below(6), first = gpu_below(4), second = draw == 0 ? gpu_below(4) : first;
@@ -527,4 +528,24 @@ gpu_program_draw(tn_ctx *ctx, gpu_program *p)
         p->func = tn_func_with_attr(ctx, p->func, "tirx.noalias", tn_bool(ctx, true));
     if (p->func)
         p->func = tn_func_with_attr(ctx, p->func, "tir_var_upper_bound", p->bounds);
+}
+
+/* Half of the answers are what the rule prefers; threads are at most twice as many: the interpreter has memory for each. */
+static int64_t
+pick(void *user, const tnk_asked *asked, uint32_t index)
+{
+    (void)user;
+    (void)index;
+    int64_t v = asked->n && gpu_below(2) ? asked->options[gpu_below(asked->n)] : asked->preferred;
+    return strstr(asked->name, "threads") && v > 2 * asked->preferred ? asked->preferred : v;
+}
+
+const tn_node *
+gpu_apply(tn_ctx *ctx, const tnk_rule *rule, const tn_node *func, const tn_target *target,
+          bool *tuned)
+{
+    tnk_trial t = {.pick = pick};
+    *tuned = gpu_below(2);
+    return *tuned ? tnk_trial_run(ctx, rule, func, target, &t)
+                  : rule->apply(ctx, func, target, rule->self);
 }

@@ -4,6 +4,7 @@
 #ifndef TESTS_KIT_GPU_PROGRAMS_H
 #define TESTS_KIT_GPU_PROGRAMS_H
 
+#include "tenon/kit/rule.h"
 #include "tenon/kit/te.h"
 
 enum { GPU_MOST = 70 }; /* of an extent that has no bound */
@@ -31,5 +32,9 @@ gpu_below(uint32_t n);
 /* func: NULL after an error was recorded. */
 void
 gpu_program_draw(tn_ctx *ctx, gpu_program *p);
+/* What a rule makes of the program, with the parameters that it prefers or, *tuned, some that a tuner might choose. */
+const tn_node *
+gpu_apply(tn_ctx *ctx, const tnk_rule *rule, const tn_node *func, const tn_target *target,
+          bool *tuned);
 
 #endif

@@ -265,7 +265,8 @@ one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_e
     const char *text = strcmp(device_name(), "opencl") ? vulkan_target(p->d) : opencl_target();
     tnk_target target;
     assert_true(tnk_target_find(ctx, conf, text, &target));
-    const tn_node *g = r->apply(ctx, p->func, target.target, r->self);
+    bool tuned;
+    const tn_node *g = gpu_apply(ctx, r, p->func, target.target, &tuned);
     if (!g)
         return;
     g = tn_func_with_attr(ctx, g, "tirx.is_scheduled", tn_bool(ctx, true));

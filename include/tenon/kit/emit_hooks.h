@@ -76,6 +76,7 @@ struct tnk_emitter {
     tnb_ptrmap names;  /* Var -> name */
     tnb_ptrmap memory; /* data Var -> tnk_memory */
     tnb_ptrmap data;   /* variables that hold loaded elements, and what is known of expressions */
+    tnb_ptrmap bound;  /* Var -> the integer that it is bound to */
     tnb_strmap used;   /* names taken in this kernel */
 };
 
