@@ -50,20 +50,30 @@ text_of(struct run *r, const tn_module *m, tnb_buf *out)
     return false;
 }
 
+/* Records the error of a file; false. */
+static bool
+file_error(struct run *r, const tnb_err *err)
+{
+    tn_error(r->ctx, 0, err->status, "%s", err->message);
+    if (*err->hint)
+        tnb_diag_hint(tn_diags(r->ctx), "%s", err->hint);
+    return false;
+}
+
 static bool
 dump(struct run *r, const tn_module *m, uint32_t number, const char *name)
 {
     if (!r->opt->dump_dir)
         return true;
     tnb_buf b = {0};
-    tnb_err err;
+    tnb_err err = {0};
     bool ok = text_of(r, m, &b);
     const char *path =
         tn_strf(r->ctx, "%s/%03u-%s.py", r->opt->dump_dir, r->opt->dump_first + number, name);
     if (ok && !r->dumped && tnb_make_dirs(r->opt->dump_dir, 0777, &err) != TNB_OK)
-        ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
+        ok = file_error(r, &err);
     if (ok && tnb_write_file(path, b.s ? b.s : "", b.n, &err) != TNB_OK)
-        ok = !tn_error(r->ctx, 0, err.status, "%s", err.message);
+        ok = file_error(r, &err);
     r->dumped |= ok;
     tnb_buf_free(&b);
     return ok;
@@ -138,6 +148,9 @@ write_reproducer(struct run *r, const tn_module *m)
         tnb_write_file(r->opt->reproducer, b.s, b.n, &err) == TNB_OK)
         tnb_diag_note(tn_diags(r->ctx), "its input and the rest of the list are in %s",
                       r->opt->reproducer);
+    else
+        tnb_diag_note(tn_diags(r->ctx), "there is no reproducer: %s",
+                      *err.message ? err.message : "its input cannot be printed");
     tnb_buf_free(&b);
 }
 

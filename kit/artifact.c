@@ -56,9 +56,12 @@ name_of(const tnk_artifact *a)
 static tnb_status
 write_at(tnk_artifact *a, uint64_t at, const void *bytes, uint64_t n, tnb_err *err)
 {
-    return tnb_write_all(a->file.fd, bytes, n, (int64_t)at)
-               ? TNB_OK
-               : tnb_fail(err, TNB_IO, "%s: writing failed: %s", name_of(a), strerror(errno));
+    if (tnb_write_all(a->file.fd, bytes, n, (int64_t)at))
+        return TNB_OK;
+    int e = errno;
+    (void)tnb_fail(err, TNB_IO, "cannot write '%s': %s", name_of(a), strerror(e));
+    tnb_hint_room(e, err);
+    return TNB_IO;
 }
 
 static tnb_status

@@ -122,7 +122,8 @@ run_opt(tnt_session *s, const tnt_args *a)
     m = tn_run_passes(s->ctx, m, &list, &run);
     tnt_report(s);
     tnb_err err = {0};
-    if (opt.trace && tn_trace_close(opt.trace, &err) != TNB_OK)
+    bool traced = !opt.trace || tn_trace_close(opt.trace, &err) == TNB_OK;
+    if (!traced)
         tnt_complain(&err);
     if (tnt_has(a, "timing"))
         print_timing(&list, seconds, changed, notes);
@@ -131,7 +132,8 @@ run_opt(tnt_session *s, const tnt_args *a)
         tnk_verify_report result = tnk_verify_result(check);
         verified = tnt_print_verify(&result);
     }
-    return m && write_module(s, m, tnt_value(a, "output", "-")) && verified ? TNT_OK : TNT_FAILED;
+    bool written = m && write_module(s, m, tnt_value(a, "output", "-"));
+    return written && verified && traced ? TNT_OK : TNT_FAILED;
 }
 
 static int

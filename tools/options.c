@@ -237,8 +237,11 @@ check_effects(const tnt_command *c, const tnt_args *a)
         snprintf(words, sizeof words, "%.*s", (int)strcspn(c->operands, " "), c->operands);
         if (a->n_operands && is_named(words, a->operands[0]) &&
             !tnt_has_effect(c, o, a->operands[0]))
-            return tnt_usage(c, "option '--%s' has no effect on '%s %s'", o->name, c->name,
-                             a->operands[0]);
+            return tnt_usage(c, "option '--%s' has no effect on '%s %s'%s", o->name, c->name,
+                             a->operands[0],
+                             strcmp(o->name, "json") == 0
+                                 ? ", a page of text: 'tenon list' and 'show' of one thing have it"
+                                 : "");
     }
     return TNT_OK;
 }

@@ -544,15 +544,6 @@ run(tnt_session *s, const tnt_args *a)
         return status;
     if (strcmp(what, "config") == 0)
         return show_config(s, a);
-    const bool page =
-        strstr(" ops passes targets devices settings ", tn_strf(s->ctx, " %s ", what)) != NULL;
-    if (page && tnt_has(a, "json"))
-        return tnt_usage(a->command,
-                         "option '--json' has no effect on 'show %s', a page of text: tenon %s "
-                         "--json has the same for programs",
-                         what,
-                         strcmp(what, "settings") ? tn_strf(s->ctx, "list %s", what)
-                                                  : "show config");
     if (strcmp(what, "ops") == 0)
         return tnt_show_ops(s);
     if (strcmp(what, "passes") == 0)
@@ -604,6 +595,8 @@ static const char *const effects[] = {"target kernel|pipeline|placement|target",
                                       "quantize model|kernel|placement",
                                       "bind model|kernel|placement",
                                       "jobs kernel",
+                                      "json config|plugin|pass|rule|op|target|pipeline|model|"
+                                      "kernel|placement",
                                       "cost kernel",
                                       "debug kernel|placement",
                                       NULL};

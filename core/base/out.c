@@ -17,16 +17,22 @@
 
 enum { OUT_BUFFER = 256 << 10 };
 
+void
+tnb_hint_room(int e, tnb_err *err)
+{
+    if (e == ENOSPC || e == EDQUOT)
+        tnb_hint(err, "free some space on that file system");
+    else if (e == EFBIG)
+        tnb_hint(err, "raise the limit of file sizes (ulimit -f)");
+}
+
 static tnb_status
 io_error(const char *what, const char *path, tnb_err *err)
 {
     int e = errno;
     char reason[128];
     tnb_fail(err, TNB_IO, "cannot %s '%s': %s", what, path, strerror_r(e, reason, sizeof reason));
-    if (e == ENOSPC || e == EDQUOT)
-        tnb_hint(err, "free some space on that file system");
-    else if (e == EFBIG)
-        tnb_hint(err, "raise the limit of file sizes (ulimit -f)");
+    tnb_hint_room(e, err);
     return TNB_IO;
 }
 

@@ -268,6 +268,7 @@ struct put {
     struct driver *driver;
     driver_constants *constants;
     uint64_t made; /* bytes of constants that are not ranges of files, written so far */
+    bool failed;   /* and said why: the other constants are not tried */
 };
 
 static bool
@@ -277,6 +278,8 @@ put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
     struct driver *d = p->driver;
     tnb_err err = {0};
     tnb_status st;
+    if (p->failed)
+        return false;
     if (data->kind != TN_DATA_FILE) {
         uint64_t most = tn_limit_get(ctx, TN_LIMIT_CONSTANTS);
         if (data->n_bytes > most || p->made > most - data->n_bytes) {
@@ -295,6 +298,7 @@ put_constant(void *user, tn_ctx *ctx, const tn_data *data, uint64_t *offset)
         st = tnk_artifact_constant(d->artifact, bytes, data->n_bytes, offset, &err);
         driver_constants_done(p->constants, data);
     }
+    p->failed = st != TNB_OK;
     if (st != TNB_OK)
         driver_error(d->ctx, &err);
     else

@@ -293,11 +293,12 @@ emit_objects(emission *e)
     e->folder = folder;
     tnb_status st = emit_c(e);
     uint32_t errors = tnb_diags_errors(tn_diags(e->build->ctx));
-    if (st == TNB_OK)
+    if (st == TNB_OK) {
         st = TN_WITHIN(e->build->ctx, "target", e->v->target.kind, "objects",
                        cg->objects(cg->self, e->build, folder, e->files.at, e->files.n, archive));
-    if (st != TNB_OK)
-        (void)tn_need_reason(e->build->ctx, errors, st, "target", e->v->target.name, "objects");
+        if (st != TNB_OK)
+            (void)tn_need_reason(e->build->ctx, errors, st, "target", e->v->target.name, "objects");
+    }
     if (st == TNB_OK && library)
         st = take(e, archive);
     if (st == TNB_OK)

@@ -329,6 +329,14 @@ end_of_lines(int fd, off_t *end)
     return at < 0 ? TNB_IO : TNB_OK;
 }
 
+static tnb_status
+not_written(const char *path, tnb_status st, int e, tnb_err *err)
+{
+    (void)tnb_fail(err, st, "%s cannot be written: %s", path, strerror(e ? e : EIO));
+    tnb_hint_room(e, err);
+    return st;
+}
+
 tnb_status
 tnk_tuning_append(const char *path, const tnk_tuning_record *r, tnb_err *err)
 {
@@ -341,7 +349,7 @@ tnk_tuning_append(const char *path, const tnk_tuning_record *r, tnb_err *err)
     TNB_TRY(st);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
-        return tnb_fail(err, TNB_IO, "%s cannot be written: %s", path, strerror(errno));
+        return not_written(path, TNB_IO, errno, err);
     off_t end = 0;
     errno = 0;
     while ((st = flock(fd, LOCK_EX) == 0 ? TNB_OK : TNB_IO) != TNB_OK && errno == EINTR)
@@ -357,10 +365,14 @@ tnk_tuning_append(const char *path, const tnk_tuning_record *r, tnb_err *err)
         st = TNB_NO_MEMORY;
     if (st == TNB_OK)
         st = tnb_write_all(fd, b.s, b.n, -1) ? TNB_OK : TNB_IO;
-    if (st != TNB_OK)
-        tnb_fail(err, st, "%s cannot be written: %s", path, strerror(errno ? errno : EIO));
+    if (st != TNB_OK) {
+        (void)not_written(path, st, errno, err);
+        if (ftruncate(fd, end) == 0 &&
+            end == 0) /* a part of a line, or a file that was not there */
+            (void)unlink(path);
+    }
     tnb_buf_free(&b);
     if (close(fd) != 0 && st == TNB_OK)
-        st = tnb_fail(err, TNB_IO, "%s cannot be written: %s", path, strerror(errno));
+        st = not_written(path, TNB_IO, errno, err);
     return st;
 }

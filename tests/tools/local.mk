@@ -9,7 +9,7 @@ TOOLS_TESTS = \
 	tests/tools/entries.py \
 	tests/tools/completion.py tests/tools/configuration.py \
 	tests/tools/doctor.py \
-	tests/tools/expect.py tests/tools/extents.py \
+	tests/tools/expect.py tests/tools/extents.py tests/tools/full_disk.py \
 	tests/tools/limits.py tests/tools/locks.py \
 	tests/tools/new_plugin.py tests/tools/options.py \
 	tests/tools/pages.py tests/tools/pipes.py tests/tools/plain_words.py tests/tools/plugins.py \

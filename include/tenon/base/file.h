@@ -131,6 +131,9 @@ tnb_find_program(tnb_arena *a, const char *name);
  * privileged process PATH alone. To be freed with free(), its texts are borrowed; NULL without memory. */
 TNB_EXPORT char **
 tnb_child_environment(void);
+/* Where writing failed for want of room, `e` of errno, a hint at what helps; else nothing. */
+TNB_EXPORT void
+tnb_hint_room(int e, tnb_err *err);
 /* A program that tries what may end or hold up a process (asking a driver), and what befell it. */
 enum { TNB_PROBE_TEXT = 160 };
 typedef struct tnb_probe {
