@@ -133,18 +133,23 @@ llm_matched_program(const tnk_match *m, const char *name)
 }
 
 const tn_module *
+llm_run_list(const tn_pass_ctx *pc, const tn_module *m, const char *list, const char *by)
+{
+    tn_pass_list l = {0};
+    if (!tn_pass_list_parse(pc->ctx, list, by, &l))
+        return NULL;
+    tn_pass_run r = {.target = pc->target, .config = pc->config, .opt_level = pc->opt_level};
+    return tn_run_passes(pc->ctx, m, &l, &r);
+}
+
+const tn_module *
 llm_fuse_matches(const tn_pass_ctx *pc, const tn_module *m, const tnk_fusion_pattern *pattern,
                  const char *by, const tn_node *(*finish)(tn_ctx *ctx, const tn_node *func))
 {
     tn_ctx *ctx = pc->ctx;
-    tn_pass_list l = {0};
-    if (!tn_pass_list_parse(ctx,
-                            tn_strf(ctx, "FuseOpsByPattern{patterns=[\"%s\"]}, FuseTIR",
-                                    pattern->base.name),
-                            by, &l))
-        return NULL;
-    tn_pass_run r = {.target = pc->target, .config = pc->config, .opt_level = pc->opt_level};
-    const tn_module *out = tn_run_passes(ctx, m, &l, &r);
+    const char *list =
+        tn_strf(ctx, "FuseOpsByPattern{patterns=[\"%s\"]}, FuseTIR", pattern->base.name);
+    const tn_module *out = llm_run_list(pc, m, list, by);
     if (!out || out == m)
         return out;
     tn_module_edit *edit = tn_module_edit_new(ctx, out);

@@ -19,6 +19,9 @@ llm_is_lookup(const tn_prim_func *f);
 /* The program of a matched call named `name`. */
 const tn_prim_func *
 llm_matched_program(const tnk_match *m, const char *name);
+/* The module behind the passes of `list`; NULL after an error. */
+const tn_module *
+llm_run_list(const tn_pass_ctx *pc, const tn_module *m, const char *list, const char *by);
 /* The module with what the pattern matches made one program each, by FuseOpsByPattern and FuseTIR; `finish` (may be NULL) gives the
  * program as it is to be. NULL after an error. */
 const tn_module *

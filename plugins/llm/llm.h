@@ -15,4 +15,8 @@
 const tn_node *
 llm_attach(tn_ctx *ctx, const tn_node *func, const char *key, const tn_node *value);
 
+/* Whether the target (may be NULL) is of a GPU's kind, or has the key `gpu`. */
+bool
+llm_is_gpu(const tn_target *target);
+
 #endif

@@ -5,16 +5,23 @@ noinst_LTLIBRARIES += plugins/llm/llm.la
 # One pass a file; passes.def lists them too.
 LLM_PASSES = \
 	plugins/llm/attach_additional_prim_funcs.c \
+	plugins/llm/attach_alloc_embedding_tensor_func.c \
 	plugins/llm/attach_cuda_graph_symbolic_capture_hints.c \
 	plugins/llm/attach_memory_plan_attr.c \
 	plugins/llm/attach_pipeline_parallel_stages.c \
 	plugins/llm/attach_sequence_length_padding_factor.c \
 	plugins/llm/attach_variable_bounds.c \
+	plugins/llm/bind_target.c \
+	plugins/llm/clean_up_tir_attrs.c \
 	plugins/llm/dispatch_kv_cache_creation.c \
+	plugins/llm/dispatch_triton_kernel.c \
+	plugins/llm/fuse_add_rms_norm.c \
 	plugins/llm/fuse_dequantize_matmul_ewise.c \
 	plugins/llm/fuse_dequantize_take.c \
+	plugins/llm/fuse_dequantize_transpose.c \
 	plugins/llm/fuse_transpose_matmul.c \
-	plugins/llm/pipeline_parallel_rewrite.c
+	plugins/llm/pipeline_parallel_rewrite.c \
+	plugins/llm/scatter_tuple_get_item.c
 plugins_llm_llm_la_SOURCES = \
 	$(LLM_PASSES) \
 	plugins/llm/attach.c \
