@@ -4,6 +4,8 @@
 
     python3 tests/onnx/make_cases.py > tests/onnx/cases.txt
 
+tests/onnx/made.py compares, and with --keep writes all three files with the results that are there where those are near.
+
 Expected values come from the formulas here, which are written from ONNX's operator specification.
 """
 import math
@@ -732,6 +734,82 @@ for p in np.ndindex(u.shape):
     y[p[0], p[1], i[p]] += u[p]
 case("scatter_elements_added_by_many_rows", 18, "ScatterElements", [x, i, u], [y], axis=2, reduction="add")
 
+# ---- dynamic extents of two inputs that are equal, or of which one is 1 ----
+
+drawn = np.random.default_rng(17)  # one of its own, so that other cases keep their values
+
+
+def whole(*shape):
+    return drawn.integers(-4, 5, shape).astype(np.float32)
+
+
+def chain(name, opset, lines, inputs, result):
+    """Nodes as cases.txt has them; inputs: (kind, name, array, dims)."""
+    print("case", name)
+    print("opset", opset)
+    for line in lines:
+        print(line)
+    for i in inputs:
+        tensor(*i)
+    tensor("out", "y0", result)
+    print()
+
+
+for name, left, right in (("equal", (2, 3), (2, 3)), ("left", (1, 3), (2, 3)), ("right", (2, 3), (1, 3)), ("both", (2, 1), (1, 3)), ("ones", (1, 1), (1, 1)),
+                          ("none", (0, 3), (1, 3))):
+    a, b = whole(*left), whole(*right)
+    chain("symbols_that_meet_" + name, 17, ["node Add a b -> s", "node Mul s b -> p", "node Relu p -> q", "node Sub q a -> y0"],
+          [("in", "a", a, "nk"), ("in", "b", b, "ml")], np.maximum((a + b) * b, 0) - a)
+for name, left, right in (("equal", 2, 2), ("one", 1, 3), ("other_one", 3, 1)):
+    a, b = whole(left, 2, 3), whole(right, 3, 2)
+    chain("batches_that_meet_" + name, 13, ["node MatMul a b -> p", "node ReduceSum p axes -> q", "attr keepdims int 1", "node Add p q -> y0"],
+          [("in", "a", a, "n"), ("in", "b", b, "m"), ("const", "axes", i64(1), "")], a @ b + (a @ b).sum(1, keepdims=True))
+
 # rows that are shorter than a sub-group of a GPU, several of which share one
 x, v = np.arange(1, 25, dtype=np.float32).reshape(1, 2, 4, 3), np.array([1, 2, 3], np.float32)
 case("matmul_of_short_rows_and_a_vector", 13, "MatMul", [x, v], [x @ v])
+
+# ---- extents that nobody knows, and where they are hardest ----
+
+case("argmax_of_no_rows", 17, "ArgMax", [np.zeros((0, 0), np.float32)], [np.zeros(0, np.int64)], dims=["nc"], axis=0, keepdims=0)
+x = np.array([[1, 5, 5], [7, 2, 6]], np.float32)
+case("argmax_along_an_axis_of_any_extent", 17, "ArgMax", [x], [x.shape[1] - 1 - np.argmax(x[:, ::-1], 1)], dims=["nc"], axis=1, keepdims=0, select_last_index=1)
+x, far = np.arange(1, 5, dtype=np.float32).reshape(1, 1, 1, 4), np.array([3e9, -3e9, 1e30, -1e30, 0], np.float32)
+# far outside the pixel at the border; in the middle the mean of the two there, with equal weights on both sides
+case("grid_sample_cubic_far_outside", 20, "GridSample", [x, np.stack([far, np.zeros_like(far)], -1).reshape(1, 1, 5, 2)],
+     [np.where(far > 0, x.max(), np.where(far < 0, x.min(), x.mean())).astype(np.float32).reshape(1, 1, 1, 5)], mode="cubic", padding_mode="border", align_corners=1)
+
+
+def max_pool(x, kernel, strides, ceil):
+    """Without padding: the largest elements and where they are; a window that would begin behind the data is none."""
+    count = [min(-(-(n - k) // s) + 1, -(-n // s)) if ceil else (n - k) // s + 1 for n, k, s in zip(x.shape[2:], kernel, strides)]
+    flat = np.arange(x.size).reshape(x.shape)
+    y, at = np.zeros((*x.shape[:2], *count), x.dtype), np.zeros((*x.shape[:2], *count), np.int64)
+    for p in np.ndindex(y.shape):
+        window = (*p[:2], *(slice(o * s, o * s + k) for o, s, k in zip(p[2:], strides, kernel)))
+        y[p], at[p] = x[window].max(), flat[window].ravel()[np.argmax(x[window])]
+    return [y, at]
+
+
+digits = np.array([1, 2, 0, 4, 5, 6, 7, 8, 9, 2, 1, 0, 3, 4, 5, 6, 2, 1, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 1, 2], np.float32)
+for name, shape, kernel, strides, ceil, dims in (("windows_that_begin_in_the_data", (1, 2, 5, 3), (1, 3), (3, 1), True, ["__h"]),
+                                                 ("windows_that_begin_in_the_data_static", (1, 1, 2, 5), (1, 1), (1, 3), True, []),
+                                                 ("a_window_in_the_padding", (1, 1, 5), (1,), (3,), False, []), ("a_window_behind_the_data", (1, 1, 2, 8), (1, 1), (1, 3), False, [])):
+    x = digits[:math.prod(shape)].reshape(shape)
+    case("max_pool_indices_of_" + name, 18, "MaxPool", [x], max_pool(x, kernel, strides, ceil), dims=dims, **({"ceil_mode": 1} if ceil else {}), kernel_shape=kernel, strides=strides)
+one = np.ones((1, 1, 1), np.float32)
+first, second = np.tanh(1), np.tanh(1 + 0.5 * np.tanh(1))
+case("rnn_with_weights_of_any_extents", 14, "RNN", [np.ones((2, 1, 1), np.float32), one, one / 2],
+     [np.array([first, second], np.float32).reshape(2, 1, 1, 1), np.array([second], np.float32).reshape(1, 1, 1)], dims=["tbi", "dhj", "egk"], hidden_size=1)
+x, scale, zero = np.arange(1, 7, dtype=np.uint8).reshape(2, 3), np.array([[1, 2], [3, 4]], np.float32), np.arange(4, dtype=np.uint8).reshape(2, 2)
+in_blocks = lambda a: np.repeat(a, 2, 1)[:, :3].astype(np.float32)  # noqa: E731
+case("dequantize_blocks_of_data_of_any_extents", 21, "DequantizeLinear", [x, scale, zero], [(x - in_blocks(zero)) * in_blocks(scale)], const=[1], dims=["nm", "", "kl"], axis=1, block_size=2)
+x = np.array([[1, 3]], np.float64)
+case("layer_normalization_of_doubles_hands_out_floats", 17, "LayerNormalization", [x, np.ones(2)],
+     [(x - x.mean()) / x.std(), np.array([[x.mean()]], np.float32), np.array([[1 / x.std()]], np.float32)], const=[1], epsilon=0.0)
+x = np.array([[600, -600]], np.float16)
+wide = x.astype(np.float32)
+case("rms_normalization_of_halfs_whose_squares_overflow", 23, "RMSNormalization", [x, np.array([2], np.float16)],
+     [(2 * wide / np.sqrt((wide**2).mean())).astype(np.float16)], const=[1])
+x = np.array([[1 + 2j, 3 - 1j, 4j, -2 + 1j]])
+case("dft_of_parts_of_any_extent", 20, "DFT", [parts(x).astype(np.float32), None, np.array(1)], [parts(np.fft.ifft(x)).astype(np.float32)], const=[2], dims=["__p"], inverse=1)

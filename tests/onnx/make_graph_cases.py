@@ -4,6 +4,8 @@
 
     python3 tests/onnx/make_graph_cases.py > tests/onnx/graph_cases.txt
 
+tests/onnx/made.py compares, and with --keep writes all three files with the results that are there where those are near.
+
 Expected values come from NumPy and from the formulas here, which are written from ONNX's operator
 specification.
 """
