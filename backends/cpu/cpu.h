@@ -44,6 +44,11 @@ cpu_caches_of(const tn_target *target);
 bool
 cpu_has_feature(tn_ctx *ctx, const tn_target *target, const char *name);
 
+/* ---- row_product.c ---- */
+/* x times the turned w, an item of a tuple, with rows whose bits depend on nothing beside them; NULL: w is none, or extents are not
+ * known. */
+const tn_expr *
+cpu_row_product(tn_builder *b, const tn_call *call, const tn_expr *w, const tn_target *target);
 /* ---- block_layouts.c ---- */
 extern const tn_pass cpu_block_layouts;
 /* ---- block_product.c ---- */

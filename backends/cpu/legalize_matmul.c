@@ -9,7 +9,8 @@
  *     lv1 = R.matmul(x, lv)
  *  -> lv1 = R.call_tir(cls.matmul_turned, (x, w), ...)                          w is not copied
  *
- * Where w was widened from float16 or bfloat16, the product reads what there was before.
+ * Where w was widened from float16 or bfloat16, the product reads what there was before. Weights that a model has in a tuple:
+ * row_product.c.
  *
  * A panel is as wide as the tile that cpu.Matmul gives a product of many rows. Everything else
  * becomes what the operator's own rule makes of it.
@@ -179,7 +180,11 @@ legalize(tn_builder *b, const tn_call *call, const tn_target *target, void *self
         return product(b, call, pack(b, w, k, n, width), PANELS, xd.at[xd.n - 1], width);
     }
     const tn_expr *source = turned_source(b, w);
-    return source ? product(b, call, before_widening(b, source), TURNED, xd.at[xd.n - 1], 0) : NULL;
+    if (!source)
+        return NULL;
+    source = before_widening(b, source);
+    const tn_expr *rows = cpu_row_product(b, call, source, target);
+    return rows ? rows : product(b, call, source, TURNED, xd.at[xd.n - 1], 0);
 }
 
 static const tn_expr *

@@ -26,6 +26,7 @@ backends_cpu_cpu_la_SOURCES = \
 	backends/cpu/object.h \
 	backends/cpu/objects.c \
 	backends/cpu/pipeline.c backends/cpu/produced.c \
+	backends/cpu/row_product.c \
 	backends/cpu/rules.def \
 	backends/cpu/rules/axes.c \
 	backends/cpu/rules/axes.h \

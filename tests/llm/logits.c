@@ -7,7 +7,8 @@
  * row of each is known (the others are written as NaN); `batch` two sequences, the tokens and their half, forked, by batch_decode;
  * `again` as steps, with tokens that are taken back and given again; `mixed` prefills and decoding of up to four sequences of different
  * lengths together, one of them forked, one taken back: what is computed twice has to be the same. VOCABULARY of the environment is the number
- * of logits where the module leaves it open.
+ * of logits where the module leaves it open. `bits`: token by token; then prefills of 1 to 512 tokens, and 2 to 17 sequences, each of which begins
+ * one step after the one before, by batch_decode and batch_prefill: every logit has to have the same bits. THREADS: how many.
  */
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +24,9 @@ static tnr_vm *vm;
 static tnr_value cache, weights;
 static float *rows; /* of logits, by token */
 static int64_t vocabulary, hidden;
-static bool same; /* rows that are there already have to agree */
+static bool same;    /* rows that are there already have to agree */
+static bool bits;    /* and in all bits */
+static char now[64]; /* what is done */
 
 #define MUST(x) ((x) == TNB_OK ? (void)0 : fail(#x))
 static _Noreturn void
@@ -70,6 +73,14 @@ static void
 keep_row(int64_t row, const float *from)
 {
     float *to = rows + row * vocabulary;
+    if (bits && !isnan(to[0]) && memcmp(to, from, (size_t)vocabulary * sizeof *to) != 0) {
+        int64_t i = 0;
+        while (memcmp(to + i, from + i, sizeof *to) == 0)
+            i++;
+        fprintf(stderr, "logits: %s: row %lld has other bits: logit %lld is %.9g and %.9g\n", now,
+                (long long)row, (long long)i, (double)to[i], (double)from[i]);
+        exit(1);
+    }
     for (int64_t i = 0; i < vocabulary && same; i++)
         if (!isnan(to[i]) && !(fabsf(to[i] - from[i]) <= 1e-4F * (1 + fabsf(to[i])))) {
             fprintf(stderr, "logits: row %lld is %g and %g\n", (long long)row, (double)to[i],
@@ -177,7 +188,7 @@ static void
 prefill_many(const int32_t *ids, const int64_t *sequences, const int64_t *from, const int64_t *to,
              int n)
 {
-    int64_t rows_of[4096], lengths[4], total = 0;
+    int64_t rows_of[4096], lengths[17], total = 0;
     int32_t tokens[4096], at[4096];
     tnr_value positions;
     for (int s = 0; s < n; s++) {
@@ -213,20 +224,83 @@ run_mixed(const int32_t *ids, int64_t n)
     MUST(tnr_kv_end_forward(vm, cache, &err));
 }
 
+/* Sequences s = 0, 1, ... of which each gets its first token one step after the one before. */
+static void
+run_staggered(const int32_t *ids, int64_t n, int64_t count, bool prefill)
+{
+    for (int64_t t = 0; t < n + count - 1; t++) {
+        int64_t sequences[17], ones[17], from[17], to[17];
+        int32_t next[17];
+        int m = 0;
+        for (int64_t s = 0; s < count; s++) {
+            const int64_t i = t - s;
+            if (i == 0 && s > 0)
+                MUST(tnr_kv_add_sequence(vm, cache, s, &err));
+            if (i < 0 || i >= n)
+                continue;
+            sequences[m] = s;
+            ones[m] = 1;
+            from[m] = i;
+            to[m] = i + 1;
+            next[m++] = ids[i];
+        }
+        if (prefill) {
+            prefill_many(ids, sequences, from, to, m);
+            continue;
+        }
+        MUST(tnr_kv_begin_forward(vm, cache, sequences, ones, (uint32_t)m, &err));
+        call("batch_decode", embed(next, m, m), NULL, from, m);
+        MUST(tnr_kv_end_forward(vm, cache, &err));
+    }
+}
+
+static void
+begin_anew(int64_t n, const char *what)
+{
+    snprintf(now, sizeof now, "%lld %s", (long long)n, what);
+    MUST(tnr_kv_clear(vm, cache, &err));
+    MUST(tnr_kv_add_sequence(vm, cache, 0, &err));
+}
+
+static void
+run_bits(const int32_t *ids, int64_t n)
+{
+    static const int64_t chunks[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 256, 512};
+    bits = true;
+    run_steps(ids, n, false);
+    for (size_t k = 0; k < sizeof chunks / sizeof *chunks; k++) {
+        const int64_t size = chunks[k], zero = 0;
+        begin_anew(size, "tokens a prefill");
+        for (int64_t from = 0; from < n; from += size) {
+            const int64_t to = n - from < size ? n : from + size;
+            prefill_many(ids, &zero, &from, &to, 1);
+        }
+    }
+    const int64_t fewer = n < 24 ? n : 24;
+    for (int64_t count = 2; count <= 17; count++) {
+        begin_anew(count, "sequences, batch_decode");
+        run_staggered(ids, fewer, count, false);
+        begin_anew(count, "sequences, batch_prefill");
+        run_staggered(ids, fewer, count, true);
+    }
+}
+
 int
 main(int argc, char **argv)
 {
     if (argc < 5 || argc > 4096)
         return 2;
     const char *way = argv[3];
-    const int64_t n = argc - 4, sizes[] = {4, n + 64, n + 16, 16, 0};
+    const int64_t n = argc - 4, sizes[] = {17, n + 448, n + 16, 16, 0};
     int32_t ids[4096];
     tnr_session *s;
     tnr_value shapes[5];
     for (int64_t i = 0; i < n; i++)
         ids[i] = atoi(argv[4 + i]);
     const tnr_allocator memory = {.alloc = alloc, .free = give_back};
-    const tnr_runtime_options options = {.allocator = &memory};
+    const tnr_runtime_options options = {.allocator = &memory,
+                                         .threads =
+                                             getenv("THREADS") ? atoi(getenv("THREADS")) : 0};
     tnr_session_options opt = {.function = "decode", .options = &options};
     MUST(tnr_session_open(argv[1], &opt, &s, &err));
     vm = tnr_session_vm(s);
@@ -248,6 +322,8 @@ main(int argc, char **argv)
             step("prefill", ids + i, n - i < 3 ? n - i : 3, n - i < 3 ? n - 1 : i + 2);
     else if (strcmp(way, "batch") == 0)
         run_batch(ids, n);
+    else if (strcmp(way, "bits") == 0)
+        run_bits(ids, n);
     else if (strcmp(way, "mixed") == 0)
         run_mixed(ids, n);
     else

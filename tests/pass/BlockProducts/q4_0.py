@@ -12,6 +12,9 @@ class Before:
             R.output(gv)
         return gv
 # expected:
+# from tvm.script import ir as I
+# from tvm.script import tirx as T
+# from tvm.script import relax as R
 
 @I.ir_module
 class Expected:
@@ -120,7 +123,8 @@ class Expected:
                 s = T.decl_buffer((1,), data=S.data)
                 e = T.decl_buffer((1,), "int32", data=E.data)
                 top = T.alloc_buffer((8,), "int32", scope="local")
-                most = T.alloc_buffer((3,), scope="local")
+                most = T.alloc_buffer((5,), scope="local")
+                squares = T.alloc_buffer((32,), scope="local")
                 now = T.alloc_buffer((8,), scope="local")
                 total = T.alloc_buffer((8,), scope="local")
                 bits = T.alloc_buffer((1,), "int32", scope="local")
@@ -134,35 +138,195 @@ class Expected:
                     bits[0] = T.max(bits[0], top[l])
                 most[0] = T.reinterpret("float32", bits[0])
                 most[1] = T.Select(most[0] > T.float32(0.0), T.float32(127.0) / most[0], T.float32(0.0))
-                s[vt] = most[0] / T.float32(127.0)
                 for v_2 in T.vectorized(8):
-                    now[v_2] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.Cast("int64", v_2)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                    now[v_2] = x[vt * T.int64(32) + T.Cast("int64", v_2)] * most[1]
                 for v_3 in T.vectorized(8):
-                    q[vt * T.int64(32) + T.Cast("int64", v_3)] = T.Cast("int8", T.max(T.min(now[v_3], T.float32(127.0)), T.float32(-127.0)))
+                    now[v_3] = now[v_3] - T.nearbyint(now[v_3])
                 for v_4 in T.vectorized(8):
-                    total[v_4] = now[v_4]
+                    squares[v_4] = now[v_4] * now[v_4]
                 for v_5 in T.vectorized(8):
-                    now[v_5] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_5)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                    now[v_5] = x[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_5)] * most[1]
                 for v_6 in T.vectorized(8):
-                    q[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_6)] = T.Cast("int8", T.max(T.min(now[v_6], T.float32(127.0)), T.float32(-127.0)))
+                    now[v_6] = now[v_6] - T.nearbyint(now[v_6])
                 for v_7 in T.vectorized(8):
-                    total[v_7] = total[v_7] + now[v_7]
+                    squares[8 + v_7] = now[v_7] * now[v_7]
                 for v_8 in T.vectorized(8):
-                    now[v_8] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_8)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                    now[v_8] = x[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_8)] * most[1]
                 for v_9 in T.vectorized(8):
-                    q[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_9)] = T.Cast("int8", T.max(T.min(now[v_9], T.float32(127.0)), T.float32(-127.0)))
+                    now[v_9] = now[v_9] - T.nearbyint(now[v_9])
                 for v_10 in T.vectorized(8):
-                    total[v_10] = total[v_10] + now[v_10]
+                    squares[16 + v_10] = now[v_10] * now[v_10]
                 for v_11 in T.vectorized(8):
-                    now[v_11] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_11)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                    now[v_11] = x[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_11)] * most[1]
                 for v_12 in T.vectorized(8):
-                    q[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_12)] = T.Cast("int8", T.max(T.min(now[v_12], T.float32(127.0)), T.float32(-127.0)))
+                    now[v_12] = now[v_12] - T.nearbyint(now[v_12])
                 for v_13 in T.vectorized(8):
-                    total[v_13] = total[v_13] + now[v_13]
-                most[2] = T.float32(0.0)
+                    squares[24 + v_13] = now[v_13] * now[v_13]
+                for v_14 in T.vectorized(8):
+                    squares[v_14] = squares[v_14] + squares[16 + v_14]
+                for v_15 in T.vectorized(8):
+                    squares[8 + v_15] = squares[8 + v_15] + squares[24 + v_15]
+                for v_16 in T.vectorized(8):
+                    squares[v_16] = squares[v_16] + squares[8 + v_16]
+                for v_17 in T.vectorized(4):
+                    squares[v_17] = squares[v_17] + squares[4 + v_17]
+                for v_18 in T.vectorized(2):
+                    squares[v_18] = squares[v_18] + squares[2 + v_18]
+                for v_19 in T.vectorized(1):
+                    squares[v_19] = squares[v_19] + squares[1 + v_19]
+                most[3] = squares[0] / T.float32(16129.0)
+                most[2] = T.float32(127.0)
+                most[4] = most[3]
+                most[1] = T.Select(most[0] > T.float32(0.0), T.float32(126.0) / most[0], T.float32(0.0))
+                for v_20 in T.vectorized(8):
+                    now[v_20] = x[vt * T.int64(32) + T.Cast("int64", v_20)] * most[1]
+                for v_21 in T.vectorized(8):
+                    now[v_21] = now[v_21] - T.nearbyint(now[v_21])
+                for v_22 in T.vectorized(8):
+                    squares[v_22] = now[v_22] * now[v_22]
+                for v_23 in T.vectorized(8):
+                    now[v_23] = x[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_23)] * most[1]
+                for v_24 in T.vectorized(8):
+                    now[v_24] = now[v_24] - T.nearbyint(now[v_24])
+                for v_25 in T.vectorized(8):
+                    squares[8 + v_25] = now[v_25] * now[v_25]
+                for v_26 in T.vectorized(8):
+                    now[v_26] = x[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_26)] * most[1]
+                for v_27 in T.vectorized(8):
+                    now[v_27] = now[v_27] - T.nearbyint(now[v_27])
+                for v_28 in T.vectorized(8):
+                    squares[16 + v_28] = now[v_28] * now[v_28]
+                for v_29 in T.vectorized(8):
+                    now[v_29] = x[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_29)] * most[1]
+                for v_30 in T.vectorized(8):
+                    now[v_30] = now[v_30] - T.nearbyint(now[v_30])
+                for v_31 in T.vectorized(8):
+                    squares[24 + v_31] = now[v_31] * now[v_31]
+                for v_32 in T.vectorized(8):
+                    squares[v_32] = squares[v_32] + squares[16 + v_32]
+                for v_33 in T.vectorized(8):
+                    squares[8 + v_33] = squares[8 + v_33] + squares[24 + v_33]
+                for v_34 in T.vectorized(8):
+                    squares[v_34] = squares[v_34] + squares[8 + v_34]
+                for v_35 in T.vectorized(4):
+                    squares[v_35] = squares[v_35] + squares[4 + v_35]
+                for v_36 in T.vectorized(2):
+                    squares[v_36] = squares[v_36] + squares[2 + v_36]
+                for v_37 in T.vectorized(1):
+                    squares[v_37] = squares[v_37] + squares[1 + v_37]
+                most[3] = squares[0] / T.float32(15876.0)
+                most[2] = T.Select(most[3] < most[4], T.float32(126.0), most[2])
+                most[4] = T.min(most[3], most[4])
+                most[1] = T.Select(most[0] > T.float32(0.0), T.float32(125.0) / most[0], T.float32(0.0))
+                for v_38 in T.vectorized(8):
+                    now[v_38] = x[vt * T.int64(32) + T.Cast("int64", v_38)] * most[1]
+                for v_39 in T.vectorized(8):
+                    now[v_39] = now[v_39] - T.nearbyint(now[v_39])
+                for v_40 in T.vectorized(8):
+                    squares[v_40] = now[v_40] * now[v_40]
+                for v_41 in T.vectorized(8):
+                    now[v_41] = x[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_41)] * most[1]
+                for v_42 in T.vectorized(8):
+                    now[v_42] = now[v_42] - T.nearbyint(now[v_42])
+                for v_43 in T.vectorized(8):
+                    squares[8 + v_43] = now[v_43] * now[v_43]
+                for v_44 in T.vectorized(8):
+                    now[v_44] = x[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_44)] * most[1]
+                for v_45 in T.vectorized(8):
+                    now[v_45] = now[v_45] - T.nearbyint(now[v_45])
+                for v_46 in T.vectorized(8):
+                    squares[16 + v_46] = now[v_46] * now[v_46]
+                for v_47 in T.vectorized(8):
+                    now[v_47] = x[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_47)] * most[1]
+                for v_48 in T.vectorized(8):
+                    now[v_48] = now[v_48] - T.nearbyint(now[v_48])
+                for v_49 in T.vectorized(8):
+                    squares[24 + v_49] = now[v_49] * now[v_49]
+                for v_50 in T.vectorized(8):
+                    squares[v_50] = squares[v_50] + squares[16 + v_50]
+                for v_51 in T.vectorized(8):
+                    squares[8 + v_51] = squares[8 + v_51] + squares[24 + v_51]
+                for v_52 in T.vectorized(8):
+                    squares[v_52] = squares[v_52] + squares[8 + v_52]
+                for v_53 in T.vectorized(4):
+                    squares[v_53] = squares[v_53] + squares[4 + v_53]
+                for v_54 in T.vectorized(2):
+                    squares[v_54] = squares[v_54] + squares[2 + v_54]
+                for v_55 in T.vectorized(1):
+                    squares[v_55] = squares[v_55] + squares[1 + v_55]
+                most[3] = squares[0] / T.float32(15625.0)
+                most[2] = T.Select(most[3] < most[4], T.float32(125.0), most[2])
+                most[4] = T.min(most[3], most[4])
+                most[1] = T.Select(most[0] > T.float32(0.0), T.float32(124.0) / most[0], T.float32(0.0))
+                for v_56 in T.vectorized(8):
+                    now[v_56] = x[vt * T.int64(32) + T.Cast("int64", v_56)] * most[1]
+                for v_57 in T.vectorized(8):
+                    now[v_57] = now[v_57] - T.nearbyint(now[v_57])
+                for v_58 in T.vectorized(8):
+                    squares[v_58] = now[v_58] * now[v_58]
+                for v_59 in T.vectorized(8):
+                    now[v_59] = x[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_59)] * most[1]
+                for v_60 in T.vectorized(8):
+                    now[v_60] = now[v_60] - T.nearbyint(now[v_60])
+                for v_61 in T.vectorized(8):
+                    squares[8 + v_61] = now[v_61] * now[v_61]
+                for v_62 in T.vectorized(8):
+                    now[v_62] = x[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_62)] * most[1]
+                for v_63 in T.vectorized(8):
+                    now[v_63] = now[v_63] - T.nearbyint(now[v_63])
+                for v_64 in T.vectorized(8):
+                    squares[16 + v_64] = now[v_64] * now[v_64]
+                for v_65 in T.vectorized(8):
+                    now[v_65] = x[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_65)] * most[1]
+                for v_66 in T.vectorized(8):
+                    now[v_66] = now[v_66] - T.nearbyint(now[v_66])
+                for v_67 in T.vectorized(8):
+                    squares[24 + v_67] = now[v_67] * now[v_67]
+                for v_68 in T.vectorized(8):
+                    squares[v_68] = squares[v_68] + squares[16 + v_68]
+                for v_69 in T.vectorized(8):
+                    squares[8 + v_69] = squares[8 + v_69] + squares[24 + v_69]
+                for v_70 in T.vectorized(8):
+                    squares[v_70] = squares[v_70] + squares[8 + v_70]
+                for v_71 in T.vectorized(4):
+                    squares[v_71] = squares[v_71] + squares[4 + v_71]
+                for v_72 in T.vectorized(2):
+                    squares[v_72] = squares[v_72] + squares[2 + v_72]
+                for v_73 in T.vectorized(1):
+                    squares[v_73] = squares[v_73] + squares[1 + v_73]
+                most[3] = squares[0] / T.float32(15376.0)
+                most[2] = T.Select(most[3] < most[4], T.float32(124.0), most[2])
+                most[4] = T.min(most[3], most[4])
+                most[1] = T.Select(most[0] > T.float32(0.0), most[2] / most[0], T.float32(0.0))
+                s[vt] = most[0] / most[2]
+                for v_74 in T.vectorized(8):
+                    now[v_74] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.Cast("int64", v_74)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                for v_75 in T.vectorized(8):
+                    q[vt * T.int64(32) + T.Cast("int64", v_75)] = T.Cast("int8", T.max(T.min(now[v_75], T.float32(127.0)), T.float32(-127.0)))
+                for v_76 in T.vectorized(8):
+                    total[v_76] = now[v_76]
+                for v_77 in T.vectorized(8):
+                    now[v_77] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_77)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                for v_78 in T.vectorized(8):
+                    q[vt * T.int64(32) + T.int64(8) + T.Cast("int64", v_78)] = T.Cast("int8", T.max(T.min(now[v_78], T.float32(127.0)), T.float32(-127.0)))
+                for v_79 in T.vectorized(8):
+                    total[v_79] = total[v_79] + now[v_79]
+                for v_80 in T.vectorized(8):
+                    now[v_80] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_80)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                for v_81 in T.vectorized(8):
+                    q[vt * T.int64(32) + T.int64(16) + T.Cast("int64", v_81)] = T.Cast("int8", T.max(T.min(now[v_81], T.float32(127.0)), T.float32(-127.0)))
+                for v_82 in T.vectorized(8):
+                    total[v_82] = total[v_82] + now[v_82]
+                for v_83 in T.vectorized(8):
+                    now[v_83] = T.max(T.min(T.nearbyint(x[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_83)] * most[1]), T.float32(127.0)), T.float32(-127.0))
+                for v_84 in T.vectorized(8):
+                    q[vt * T.int64(32) + T.int64(24) + T.Cast("int64", v_84)] = T.Cast("int8", T.max(T.min(now[v_84], T.float32(127.0)), T.float32(-127.0)))
+                for v_85 in T.vectorized(8):
+                    total[v_85] = total[v_85] + now[v_85]
+                most[3] = T.float32(0.0)
                 for l_1 in range(8):
-                    most[2] = most[2] + total[l_1]
-                e[vt] = T.Cast("int32", most[2]) * -8
+                    most[3] = most[3] + total[l_1]
+                e[vt] = T.Cast("int32", most[3]) * -8
 
     @R.function
     def main(x: R.Tensor((1, 1, 32), dtype="float32"), w: R.Tensor((8, 18), dtype="uint8"), v: R.Tensor((8, 18), dtype="uint8")) -> R.Tensor((1, 1, 8), dtype="float32"):
