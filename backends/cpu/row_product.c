@@ -94,8 +94,7 @@ put_tiles(tn_ctx *ctx, tnb_buf *b, const char *first, int64_t height, const char
 static const tn_node *
 program(tn_ctx *ctx, tn_list batch, int64_t n, int64_t k, int64_t lanes, const char *dtype)
 {
-    enum { COLUMNS = 4, GROUP = 8, LEAST_ROWS_FOR_GROUPS = 512 };
-    const int64_t group = n >= LEAST_ROWS_FOR_GROUPS ? GROUP : 1, height = lanes == 16 ? 4 : 2;
+    enum { GROUP = 32 /* rows of w */, LEAST_ROWS_FOR_GROUPS = 512 };
     const char *dims = "", *count = "T.int64(1)", *extents = "";
     bool single = true;
     tnb_buf b = {0};
@@ -109,10 +108,16 @@ program(tn_ctx *ctx, tn_list batch, int64_t n, int64_t k, int64_t lanes, const c
         dims = tn_strf(ctx, "%s%s, ", dims, d);
         count = tn_strf(ctx, "%s * %s", count, d);
     }
-    const int64_t tasks = (n + group * COLUMNS - 1) / (group * COLUMNS);
+    /* with one row, memory is the limit: as many sums as hide the latency of addition */
+    const int64_t columns = single ? 8 : 4,
+                  height = single        ? 1
+                           : lanes == 16 ? 4
+                                         : 2,
+                  group = n >= LEAST_ROWS_FOR_GROUPS ? GROUP / columns : 1;
+    const int64_t tasks = (n + group * columns - 1) / (group * columns);
     tnb_buf_printf(&b,
-                   "L = %" PRId64 "\nK = %" PRId64 "\nN = %" PRId64 "\nC = %d\nG = %" PRId64
-                   "\nR = %" PRId64 "\n"
+                   "L = %" PRId64 "\nK = %" PRId64 "\nN = %" PRId64 "\nC = %" PRId64
+                   "\nG = %" PRId64 "\nR = %" PRId64 "\n"
                    "@I.ir_module\nclass Module:\n    @T.prim_func\n"
                    "    def matmul_rows(x_: T.handle, w_: T.handle, y_: T.handle):\n"
                    "        T.func_attr({\"tirx.noalias\": True, \"op_pattern\": 8, "
@@ -130,8 +135,8 @@ program(tn_ctx *ctx, tn_list batch, int64_t n, int64_t k, int64_t lanes, const c
                    "            acc = T.alloc_buffer((R * C * L,), \"float32\", scope=\"local\")\n"
                    "            four = T.alloc_buffer((C * L,), \"float32\", scope=\"local\")\n"
                    "            one = T.alloc_buffer((L,), \"float32\", scope=\"local\")\n",
-                   lanes, k, n, COLUMNS, group, single ? 1 : height, extents, dims, dtype, dims,
-                   tasks, tasks, count, dtype, count);
+                   lanes, k, n, columns, group, height, extents, dims, dtype, dims, tasks, tasks,
+                   count, dtype, count);
     if (single) {
         put_tiles(ctx, &b, "1", 1, "T.int64(0)", lanes, k % lanes != 0);
     } else {
