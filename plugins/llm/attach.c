@@ -14,6 +14,42 @@ llm_attach(tn_ctx *ctx, const tn_node *func, const char *key, const tn_node *val
 }
 
 bool
+llm_is_served(const tn_pass_ctx *pc, const tn_module *m)
+{
+    return tn_option_bool(pc, "always") ||
+           tn_is(tn_module_get(m, "batch_verify"), TN_KIND_FUNCTION);
+}
+
+const tn_module *
+llm_attach_file(const tn_pass_ctx *pc, const tn_module *m, const tn_node *given, const char *by,
+                bool (*wanted)(const tn_module *m, const char *name))
+{
+    tn_ctx *ctx = pc->ctx;
+    const char *path = tn_pass_path(pc, tn_option_str(pc, "kernels"));
+    const tn_module *file = tn_read_module_file_with(ctx, path, given);
+    TNB_VEC(const char *) names = {0};
+    TNB_VEC(const tn_node *) funcs = {0};
+    if (!file) {
+        tnb_diag_note(tn_diags(ctx), "%s reads this file", by);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < file->names.n; i++) {
+        const char *name = tn_module_name(file, i);
+        if (wanted && !wanted(m, name))
+            continue;
+        if (tn_module_get(m, name)) {
+            tn_error(ctx, tn_module_get(m, name)->loc, TNB_INVALID,
+                     "%s: the module has a function '%s' already", by, name);
+            tnb_diag_hint(tn_diags(ctx), "rename it, or leave the pass out of the profile");
+            return NULL;
+        }
+        TNB_PUSH(tn_scratch(ctx), names, tn_str(ctx, name));
+        TNB_PUSH(tn_scratch(ctx), funcs, file->funcs.at[i]);
+    }
+    return tn_module_set_all(ctx, m, names.at, funcs.at, names.n);
+}
+
+bool
 llm_is_gpu(const tn_target *target)
 {
     static const char *const kinds[] = {"cuda", "rocm", "metal", "vulkan", "opencl", "webgpu"};

@@ -7,8 +7,8 @@
  *  -> lv1 = R.call_tir(cls.dequantize1, (q, scales), R.Tensor((K, N)))   makes (K, N)
  *     y = R.matmul(x, lv1)
  *
- * For products of one row; with more rows the transposed weights are as good. A program of two nests, the last of which turns what the first one
- * makes, is taken; upstream goes by names. Cases: tests/pass/FuseDequantizeTranspose.
+ * For products of one row; with more rows the transposed weights are as good. A program of two nests, the last of which turns what the
+ * first one makes, is taken; upstream goes by names. Cases: tests/pass/FuseDequantizeTranspose.
  */
 #include "llm.h"
 #include "dequantize.h"

@@ -19,4 +19,24 @@ llm_attach(tn_ctx *ctx, const tn_node *func, const char *key, const tn_node *val
 bool
 llm_is_gpu(const tn_target *target);
 
+/* Whether passes add what MLC-LLM's engine calls beside the model: the module has its entry point `batch_verify`, or the option `always`
+ * says so. */
+bool
+llm_is_served(const tn_pass_ctx *pc, const tn_module *m);
+/* The module with the functions of the file that the option `kernels` names, read with the values `given` (a Dict or NULL), those that
+ * are `wanted` (NULL: all). NULL after an error: one of the same name is there. */
+const tn_module *
+llm_attach_file(const tn_pass_ctx *pc, const tn_module *m, const tn_node *given, const char *by,
+                bool (*wanted)(const tn_module *m, const char *name));
+
+/* Options of such passes. */
+#define LLM_KERNELS(file)                                                          \
+    {                                                                              \
+        "kernels", TN_ATTR_STR, 0, file, "TVMScript file of the functions", "file" \
+    }
+#define LLM_ALWAYS                                                                               \
+    {                                                                                            \
+        "always", TN_ATTR_BOOL, 0, "False", "also where the module has no function batch_verify" \
+    }
+
 #endif

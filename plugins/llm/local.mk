@@ -7,9 +7,12 @@ LLM_PASSES = \
 	plugins/llm/attach_additional_prim_funcs.c \
 	plugins/llm/attach_alloc_embedding_tensor_func.c \
 	plugins/llm/attach_cuda_graph_symbolic_capture_hints.c \
+	plugins/llm/attach_logit_process_func.c \
 	plugins/llm/attach_memory_plan_attr.c \
 	plugins/llm/attach_pipeline_parallel_stages.c \
 	plugins/llm/attach_sequence_length_padding_factor.c \
+	plugins/llm/attach_softmax_with_temperature.c \
+	plugins/llm/attach_spec_decode_aux_funcs.c \
 	plugins/llm/attach_variable_bounds.c \
 	plugins/llm/bind_target.c \
 	plugins/llm/clean_up_tir_attrs.c \

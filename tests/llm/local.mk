@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the passes for large language models. Their golden cases lie in tests/pass.
 LLM_TESTS = \
+	tests/llm/attached.py \
 	tests/llm/codes.py \
 	tests/llm/profile.py \
 	tests/llm/random_stages.py \
@@ -13,7 +14,8 @@ EXTRA_DIST += $(LLM_TESTS) \
 	tests/llm/functions/graph.py \
 	tests/llm/functions/kv.py \
 	tests/llm/functions/scale.py \
-	tests/llm/functions/scale_again.py
+	tests/llm/functions/scale_again.py \
+	tests/llm/functions/served.py
 if HAVE_CMOCKA
 check_PROGRAMS += tests/llm/t_workers
 TESTS += tests/llm/t_workers

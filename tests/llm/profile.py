@@ -10,8 +10,9 @@ sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
 from clitest import check, done, path, refused, tenon, write  # noqa: E402
 from llama import Llama  # noqa: E402
 
-FIRST = ["DispatchKVCacheCreation", "AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints", "AttachPipelineParallelStages",
-         "AttachAdditionalPrimFuncs", "AttachAllocEmbeddingTensorFunc", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor",
+FIRST = ["DispatchKVCacheCreation", "AttachSoftmaxWithTemperature", "AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints",
+         "AttachPipelineParallelStages", "AttachLogitProcessFunc", "AttachAdditionalPrimFuncs", "AttachAllocEmbeddingTensorFunc",
+         "AttachSpecDecodeAuxFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor",
          "BindTarget", "DispatchTritonKernel", "FuseDequantizeTranspose"]
 LAST = ["ScatterTupleGetItem", "PipelineParallelRewrite"]
 

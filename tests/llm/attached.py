@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that passes add for an engine compute what numpy does: probabilities with temperatures, changes of logits, gathered and scattered rows.
+They are added to modules with `batch_verify`, once."""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
+from clitest import check, done, path, refused, tenon, write  # noqa: E402
+
+try:
+    import numpy as np
+except ImportError:
+    print("no numpy here")
+    sys.exit(77)
+TARGET = os.environ.get("LLM_TARGET", "cpu")
+DATA = os.path.join(os.environ["top_srcdir"], "conf", "data", "llm")
+HEAD = "from tvm.script import ir as I, tirx as T, relax as R\n@I.ir_module\nclass Module:\n"
+MODEL = HEAD + '''    @R.function
+    def NAME(x: R.Tensor((1, 4), "float32")):
+        return x
+
+    @R.function
+    def prefill_to_last_hidden_states(x: R.Tensor((1, 4), "float32")) -> R.Tuple(R.Tensor((1, 4), "float32"), R.Any):
+        return (x, x)
+'''
+
+
+def given(name, file, more=""):
+    return f'{name}{{kernels="{DATA}/{file}"{more}}}'
+
+
+PASSES = (given("AttachSoftmaxWithTemperature", "softmax_with_temperature.py", ", active_vocab_size=4900") + ", " +
+          given("AttachLogitProcessFunc", "logit_process.py") + ", " + given("AttachSpecDecodeAuxFuncs", "spec_decode.py"))
+ADDED = ["softmax_with_temperature", "apply_logit_bias_inplace", "apply_penalty_inplace", "apply_bitmask_inplace", "scatter_probs", "gather_probs",
+         "scatter_hidden_states", "gather_hidden_states"]
+r = tenon("opt", write("served.py", MODEL.replace("NAME", "batch_verify")), "-p", PASSES, "-o", path("attached.py"))
+check(r.returncode == 0, "functions are attached", r)
+with open(path("attached.py")) as f:
+    attached = f.read()
+check(all(f"def {name}(" in attached for name in ADDED), f"all of {len(ADDED)} are there", r)
+r = tenon("opt", path("attached.py"), "-p", PASSES, "-o", path("again.py"))
+check(r.returncode == 0 and tenon("diff", path("attached.py"), path("again.py")).returncode == 0, "a second time changes nothing", r)
+r = tenon("opt", write("alone.py", MODEL.replace("NAME", "main")), "-p", PASSES)
+check(r.returncode == 0 and "softmax" not in r.stdout and "probs" not in r.stdout and "logit" not in r.stdout, "nothing without batch_verify", r)
+r = tenon("opt", path("alone.py"), "-p", PASSES.replace('"}', '", always=True}'))
+check(r.returncode == 0 and all(f"def {name}(" in r.stdout for name in ADDED[1:]), "always", r)
+refused("a file that is not there", tenon("opt", path("served.py"), "-p", 'AttachLogitProcessFunc{kernels="no.py"}'), "no.py")
+taken = MODEL.replace("NAME", "batch_verify") + '\n    @R.function\n    def gather_rows(x: R.Tensor((1, 4), "float32")):\n        return x\n'
+refused("a name that is taken", tenon("opt", write("taken.py", taken), "-p", given("AttachSpecDecodeAuxFuncs", "spec_decode.py")), "gather_rows")
+
+CALL = '''
+    @R.function
+    def main({params}):
+        cls = Module
+        with R.dataflow():
+            gv = R.call_tir_inplace(cls.{callee}, ({args},), out_ty={out}, inplace_indices=[{index}])
+            R.output(gv)
+        return gv
+'''
+
+
+def text(value):
+    return f'R.Tensor({tuple(value.shape)!r}, "{value.dtype}")'
+
+
+def compute(what, function, values, want, index=None, tolerance=1e-5):
+    """Runs an attached function; `index`: a program, called on argument number `index` in place."""
+    module = attached
+    if index is not None:
+        names = [f"a{i}" for i in range(len(values))]
+        module += CALL.format(params=", ".join(f"{n}: {text(v)}" for n, v in zip(names, values)), callee=function, args=", ".join(names),
+                              out=text(values[index]), index=index)
+    args = []
+    for i, v in enumerate(values):
+        np.save(path(f"{i}.npy"), v)
+        args += ["-i", f"#{i}={path(str(i) + '.npy')}"]
+    r = tenon("run", write("run.py", module), "-t", TARGET, "-f", "main" if index is not None else function, *args, "-o", path("out"))
+    check(r.returncode == 0, f"{what}: runs", r)
+    if r.returncode == 0:
+        got = np.load(os.path.join(path("out"), sorted(os.listdir(path("out")))[0]))
+        check(got.shape == want.shape and np.allclose(got, want, tolerance, 1e-7), f"{what}: within {np.abs(got - want).max():.1e}", r)
+
+
+rng = np.random.default_rng(3)
+ROWS, COLUMNS, ACTIVE = 3, 5000, 4900
+logits = (rng.standard_normal((ROWS, 1, COLUMNS)) * 4).astype(np.float32)
+logits[1, 0, [7, 4500]] = logits[1].max() + 1
+logits[:, 0, ACTIVE + 3] = 50
+temperature = np.array([0.7, 0, 2], np.float32)
+x = logits[:, 0, :ACTIVE].astype(np.float64)
+want = np.zeros(logits.shape)
+for row in range(ROWS):
+    t = temperature[row]
+    p = np.exp((x[row] - x[row].max()) / t) if t > 0 else (x[row] == x[row].max()).astype(np.float64)
+    want[row, 0, :ACTIVE] = p / p.sum()
+compute("probabilities", "softmax_with_temperature", [logits, temperature], want, tolerance=1e-4)
+
+plain = rng.standard_normal((ROWS, 70)).astype(np.float32)
+sequence, token = np.array([0, 2, 2], np.int32), np.array([5, 0, 69], np.int32)
+bias = np.array([1, -2, 3], np.float32)
+want = plain.copy()
+want[sequence, token] += bias
+compute("biases", "apply_logit_bias_inplace", [plain, sequence, token, bias], want, 0)
+
+row, of = np.array([2, 0], np.int32), np.array([0, 1, 1], np.int32)
+count = np.array([2, 1, 4], np.int32)
+penalties = np.array([[0.5, 0.25, 1.5], [0.1, 0.2, 2]], np.float32)
+want = plain.copy()
+for i in range(3):
+    v = want[row[of[i]], token[i]] - (penalties[of[i], 0] + count[i] * penalties[of[i], 1])
+    want[row[of[i]], token[i]] = v * penalties[of[i], 2] if v < 0 else v / penalties[of[i], 2]
+compute("penalties", "apply_penalty_inplace", [plain, row, of, token, count, penalties], want, 0)
+
+bits = rng.integers(-2**31, 2**31, (ROWS, 3), dtype=np.int32)
+want = plain.copy()
+for s in row:
+    allowed = (bits[s, np.arange(70) // 32] >> (np.arange(70) % 32)) & 1
+    want[s, allowed == 0] = np.finfo(np.float32).min
+compute("masks", "apply_bitmask_inplace", [plain, row, bits], want, 0)
+
+source, places = rng.standard_normal((2, 70)).astype(np.float32), np.array([2, 0], np.int32)
+want = plain.copy()
+want[places] = source
+compute("scattered", "scatter_probs", [source, places, plain], want, 2)
+compute("scattered states", "scatter_hidden_states", [source, places, plain], want)
+compute("gathered", "gather_probs", [plain, places, source], plain[places], 2)
+compute("gathered states", "gather_hidden_states", [plain, places, source], plain[places])
+done()
