@@ -42,7 +42,9 @@ unknown_command(const char *name)
         names[n++] = tnt_commands[i]->name;
     fprintf(stderr, "tenon: unknown subcommand '%s'\n", name);
     const char *near = tnb_nearest(name, names, n);
-    if (near)
+    if (strstr(name, "version") || strcmp(name, "-V") == 0 || strcmp(name, "-v") == 0)
+        fputs("  hint: tenon --version prints the version\n", stderr);
+    else if (near)
         fprintf(stderr, "  hint: did you mean 'tenon %s'?\n", near);
     else
         fputs("  hint: tenon --help lists the subcommands\n", stderr);

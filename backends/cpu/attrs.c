@@ -128,11 +128,18 @@ cpu_needs_of(tn_ctx *ctx, const tn_node *attrs, cpu_needs *out)
                                      "generic, and `features` for more");
         return false;
     }
+    const tn_array *more = tn_as_array(tn_dict_get(attrs, "features"));
+    if (level == 0 && more && more->items.n && (other || is_x86(attrs))) {
+        tn_error(ctx, 0, TNB_INVALID, "target cpu: 'features' has no effect with the mcpu '%s'%s",
+                 mcpu, other ? " of another machine" : "");
+        tnb_diag_hint(tn_diags(ctx), other ? "name a processor that has them with mcpu"
+                                           : "add them to a level: mcpu = x86-64");
+        return false;
+    }
     const char **names = TNB_NEW_N(tn_arena(ctx), const char *, 2 * CPU_MAX_FEATURES);
     for (int l = 2; l <= level; l++)
         for (const char *const *f = level_features[l - 2]; *f; f++)
             add(names, out, *f);
-    const tn_array *more = tn_as_array(tn_dict_get(attrs, "features"));
     for (uint32_t k = 0; more && k < more->items.n; k++) {
         const tn_string_imm *s = tn_as_string_imm(more->items.at[k]);
         if (!s || !cpu_feature_known(s->value)) {

@@ -33,6 +33,15 @@ io_error(const char *what, const char *path, tnb_err *err)
     char reason[128];
     tnb_fail(err, TNB_IO, "cannot %s '%s': %s", what, path, strerror_r(e, reason, sizeof reason));
     tnb_hint_room(e, err);
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    int n = slash && slash != path ? (int)(slash - path) : 0;
+    char folder[4096];
+    if (e == ENOENT && n > 0 && n < (int)sizeof folder) {
+        snprintf(folder, sizeof folder, "%.*s", n, path);
+        if (stat(folder, &st) != 0)
+            tnb_hint(err, "there is no folder '%s': make it first", folder);
+    }
     return TNB_IO;
 }
 

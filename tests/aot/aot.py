@@ -475,6 +475,8 @@ def machines():
                    "aarch64-poky-linux", "arm-linux-gnueabihf", "aarch64-linux-android30", "x86_64-linux-gnux32", "i686-linux-gnu", "x86_64-unknown-freebsd14.1"):
         r = tenon("compile", model, "--emit=c", "--mtriple", triple, "-o", path("machine"))
         check(r.returncode == 0 and "warning" not in r.stderr, f"--emit=c for {triple}", r)
+    for options in (("--mtriple", "aarch64-linux-gnu"), ("--mcpu", "generic")):
+        refused(f"features with {options}", tenon("compile", model, "--emit=c", "-o", path("no"), *options, "--set", "target.cpu.features=avx2"), "'features' has no effect", "mcpu")
     settings = write("machine.ini", "[target cpu]\nvector_bytes = 16\nmtriple = bogus-linux\n")
     for command in (("check-config",), ("compile", model, "-o", path("no.tno"))):
         refused(f"{command[0]} of an unknown machine", tenon(*command, "--config", settings), "mtriple is 'bogus-linux'", "machine.ini:")

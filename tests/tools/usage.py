@@ -94,6 +94,9 @@ with tempfile.TemporaryDirectory() as d:
     r = tenon("show", "model", out, "--json")
     d = json.loads(r.stdout)
     check(d["constants"] == "ok" and d["variants"][0]["target"] == "cpu" and d["functions"][0]["outputs"] == [{"name": "probabilities", "type": "tensor", "dtype": "float32", "shape": [1, 10]}], "show model of an artifact --json", r)
+for word in ("version", "-V"):
+    refused(f"tenon {word}", tenon(word), "tenon --version", status=(2,))
+refused("a folder that is not there", tenon("compile", digits, "-o", "/nonexistent/x.tno"), "cannot write '/nonexistent/x.tno'", "no folder '/nonexistent'", status=(1,))
 for page in ("ops", "passes", "targets", "devices", "settings"):
     refused(f"show {page} --json", tenon("show", page, "--json"), f"'--json' has no effect on 'show {page}'", "'tenon list'", status=(2,))
     refused(f"show {page} --jobs", tenon("show", page, "--jobs", "2"), f"no effect on 'show {page}'", status=(2,))
