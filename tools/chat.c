@@ -187,6 +187,20 @@ next_line(conversation *c, bool person, char **line, size_t *room)
     }
 }
 
+/* Whether a line can be a message. */
+static bool
+is_message(const char *line, size_t n, unsigned long number)
+{
+    char what[48];
+    (void)snprintf(what, sizeof what, "line %lu of the input", number);
+    if (!tnt_is_text(what, line, n))
+        return false;
+    if (strlen(line) == n)
+        return true;
+    fprintf(stderr, "tenon: %s: byte %zu is 0, which ends a text\n", what, strlen(line));
+    return false;
+}
+
 /* Messages, a line each, to the end of the input. */
 static int
 talk(conversation *c)
@@ -197,12 +211,22 @@ talk(conversation *c)
     size_t room = 0;
     ssize_t n;
     int status = TNT_OK;
+    if (system && !tnt_is_text("--system", system, strlen(system)))
+        return TNT_FAILED;
     if (system)
         add_message(c, "system", system);
-    while (!c->failed) {
+    for (unsigned long count = 1; !c->failed; count++) {
         if ((n = next_line(c, person, &line, &room)) <= 0)
             break;
-        line[n - (line[n - 1] == '\n')] = 0;
+        n -= line[n - 1] == '\n';
+        n -= n && line[n - 1] == '\r';
+        line[n] = 0;
+        if (!is_message(line, (size_t)n, count)) {
+            if (person)
+                continue;
+            status = TNT_FAILED;
+            break;
+        }
         if (!line[strspn(line, " \t\r")])
             continue;
         if (strcmp(line, "/quit") == 0)

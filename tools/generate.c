@@ -105,13 +105,8 @@ read_prompt(const tnt_args *a, size_t *n)
         fputs("tenon: out of memory\n", stderr);
         return NULL;
     }
-    size_t good = tnl_valid_bytes(s, *n);
-    if (good == *n)
+    if (tnt_is_text(!file ? "--prompt" : strcmp(file, "-") == 0 ? "standard input" : file, s, *n))
         return s;
-    fprintf(stderr,
-            "tenon: %s: byte %zu (0x%02x) is no UTF-8\n  hint: a text in another encoding is "
-            "converted by iconv -f ENCODING -t UTF-8\n",
-            file ? file : "--prompt", good, (unsigned)(unsigned char)s[good]);
     free(s);
     return NULL;
 }

@@ -181,6 +181,19 @@ tnt_stops(const tnt_args *a, uint32_t *n)
 }
 
 bool
+tnt_is_text(const char *what, const char *s, size_t n)
+{
+    const size_t good = tnl_valid_bytes(s, n);
+    if (good == n)
+        return true;
+    fprintf(stderr,
+            "tenon: %s: byte %zu (0x%02x) is no UTF-8\n  hint: a text in another encoding is "
+            "converted by iconv -f ENCODING -t UTF-8\n",
+            what, good, (unsigned)(unsigned char)s[good]);
+    return false;
+}
+
+bool
 tnt_push_id(tnt_ids *ids, int32_t id)
 {
     if (ids->n == ids->cap) {

@@ -74,6 +74,10 @@ tnt_catch_interrupt(const tnt_language *l);
 int
 tnt_was_interrupted(void);
 
+/* Whether a text of the user is UTF-8; if not, says where it stops being that. */
+bool
+tnt_is_text(const char *what, const char *s, size_t n);
+
 /* Tokens as they come; {0} has none. */
 typedef struct tnt_ids {
     int32_t *at;
