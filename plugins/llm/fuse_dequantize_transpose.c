@@ -21,7 +21,7 @@ typedef struct fuser {
     tn_builder *b;
     const tn_module *m;
     const tnk_graph *g;
-    bool changed;
+    bool changed, dataflow; /* dataflow: of the block at hand */
 } fuser;
 
 /* The block of a nest of loops around one block. */
@@ -97,21 +97,22 @@ static const tn_node *
 fuse(tn_rewriter *r, const tn_node *n)
 {
     fuser *f = r->user;
+    if (tn_as_bindings_block(n))
+        f->dataflow = tn_is(n, TN_KIND_DATAFLOW_BLOCK);
     const tn_var_binding *vb = tn_as_var_binding(n);
     const tn_call *product = vb ? tn_is_call_to(vb->value, "relax.matmul") : NULL;
     const tn_expr *w = product ? operand(f, product) : NULL;
     if (!w || tn_is_error(w))
         return w;
-    bool dataflow = tn_is(vb->var, TN_KIND_DATAFLOW_VAR);
-    const tn_expr *var =
-        dataflow ? tn_dataflow_var_new(f->ctx, "lv", w->type) : tn_var_new(f->ctx, "lv", w->type);
+    const tn_expr *var = f->dataflow ? tn_dataflow_var_new(f->ctx, "lv", w->type)
+                                     : tn_var_new(f->ctx, "lv", w->type);
     const tn_expr *y = tn_call_of(f->ctx, product->op, tn_list_with(f->ctx, product->args, 1, var),
                                   product->attrs, product->ty_args, product->base.type);
     f->changed = true;
     return tn_binding_block_of(f->ctx,
                                tn_listv(f->ctx, tn_var_binding_of(f->ctx, var, w),
                                         tn_var_binding_of(f->ctx, vb->var, y), NULL),
-                               dataflow);
+                               f->dataflow);
 }
 
 static const tn_module *

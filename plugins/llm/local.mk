@@ -9,6 +9,7 @@ LLM_PASSES = \
 	plugins/llm/attach_cuda_graph_symbolic_capture_hints.c \
 	plugins/llm/attach_logit_process_func.c \
 	plugins/llm/attach_memory_plan_attr.c \
+	plugins/llm/attach_metadata_with_memory_usage.c \
 	plugins/llm/attach_pipeline_parallel_stages.c \
 	plugins/llm/attach_sequence_length_padding_factor.c \
 	plugins/llm/attach_softmax_with_temperature.c \
@@ -23,6 +24,7 @@ LLM_PASSES = \
 	plugins/llm/fuse_dequantize_take.c \
 	plugins/llm/fuse_dequantize_transpose.c \
 	plugins/llm/fuse_transpose_matmul.c \
+	plugins/llm/lift_tir_global_buffer_alloc.c \
 	plugins/llm/pipeline_parallel_rewrite.c \
 	plugins/llm/scatter_tuple_get_item.c
 plugins_llm_llm_la_SOURCES = \

@@ -23,7 +23,7 @@ DIFFERENT = {
     "FuseAddRMSNorm": "upstream's programs are scheduled; here the target's rules do that",
     "FuseDequantizeTake": "upstream makes the extents and indices of the function int32; here they keep their dtype",
 }
-TARGETED = ("BindTarget", "FuseAddRMSNorm")
+TARGETED = ("BindTarget", "FuseAddRMSNorm", "LiftTIRGlobalBufferAlloc")
 KEEP = os.environ.get("MLC_KEEP") or path("steps")
 compared = 0
 for model, quantization in MODELS:

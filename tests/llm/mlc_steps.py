@@ -47,7 +47,7 @@ STEPS = [
     ("CleanUpTIRAttrs", "{attrs=[\"op_pattern\"]}", p.CleanUpTIRAttrs(["op_pattern"])),
     (None, "", p.LowBatchGemvSpecialize()),
     (None, "", dl.ApplyDefaultSchedule(*rules)),
-    (None, "", p.LiftTIRGlobalBufferAlloc() if gpu else t.Sequential([])),
+    ("LiftTIRGlobalBufferAlloc", "", p.LiftTIRGlobalBufferAlloc() if gpu else t.Sequential([])),
     (None, "", tvm.tirx.transform.ForceNarrowIndexToInt32() if kind != "cuda" else t.Sequential([])),
     ("ScatterTupleGetItem", "", p.ScatterTupleGetItem()),
     (None, "", t.Sequential([p.PipelineParallelRewrite(), r.RewriteDataflowReshape(), r.ToNonDataflow(), r.RemovePurityChecking(),

@@ -14,7 +14,7 @@ FIRST = ["DispatchKVCacheCreation", "AttachSoftmaxWithTemperature", "AttachVaria
          "AttachPipelineParallelStages", "AttachLogitProcessFunc", "AttachAdditionalPrimFuncs", "AttachAllocEmbeddingTensorFunc",
          "AttachSpecDecodeAuxFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor",
          "BindTarget", "DispatchTritonKernel", "FuseDequantizeTranspose"]
-LAST = ["ScatterTupleGetItem", "PipelineParallelRewrite"]
+LAST = ["LiftTIRGlobalBufferAlloc", "ScatterTupleGetItem", "PipelineParallelRewrite"]
 
 CHECKS = ("InsertShapeChecks", "every target")
 
@@ -40,14 +40,16 @@ for target in ("cpu", "cuda", "gpu_generic", "opencl"):
     check(llm["library_dispatch"][0] == CHECKS and plain["library_dispatch"][0] == CHECKS, f"{target}: the checks come first", r2)
     del llm["library_dispatch"][0], plain["library_dispatch"][0]
     check([n for n, _ in llm["library_dispatch"]][:len(FIRST)] == FIRST, f"{target}: attaching passes come next", r2)
-    check([n for n, _ in llm["finalize"]][:2] == LAST, f"{target}: the cut comes before the finalize list", r2)
-    check(all(re.search(r"profiles/llm\.ini:\d+$", o) for n, o in llm["library_dispatch"][:len(FIRST)] + llm["finalize"][:2]),
+    check([n for n, _ in llm["finalize"]][:len(LAST)] == LAST, f"{target}: the cut comes before the finalize list", r2)
+    check(all(re.search(r"profiles/llm\.ini:\d+$", o) for n, o in llm["library_dispatch"][:len(FIRST)] + llm["finalize"][:len(LAST)]),
           f"{target}: each inserted pass shows file and line", r2)
-    llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][2:]
+    llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][len(LAST):]
     names = [n for n, _ in llm["legalize"]]
     check(names[:names.index("LegalizeOps")][-2:] == ["FuseAddRMSNorm", "FuseTransposeMatmul"], f"{target}: products are fused before operators become programs", r2)
     at = names.index("FuseTIR") + 1
     check(names[at:at + 4] == ["FuseDequantizeMatmulEwise", "FuseDequantizeTake", "DeadCodeElimination", "CleanUpTIRAttrs"], f"{target}: programs behind FuseTIR", r2)
+    check("AttachMetadataWithMemoryUsage" in [n for n, _ in llm["finalize"]], f"{target}: metadata behind the memory plan", r2)
+    llm["finalize"] = [p for p in llm["finalize"] if p[0] != "AttachMetadataWithMemoryUsage"]
     llm["legalize"] = [p for p in llm["legalize"] if not re.search(r"profiles/llm\.ini:\d+$", p[1])]
     check(llm == plain, f"{target}: what the target brings stays as it is", r2)
 
