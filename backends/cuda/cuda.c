@@ -16,6 +16,10 @@ static const tn_attr_schema attrs[] = {
      "bytes of shared memory a block may use", ">=0"},
     {"max_threads_per_block", TN_ATTR_INT, 0, "1024", "threads a block may have", "1..65536"},
     {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most", "1..65536"},
+    {"attention_threads", TN_ATTR_INT, 0, "256",
+     "threads of a block for attention on a paged cache; 0: one thread for a row and a head of "
+     "keys",
+     "0..1024"},
     {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
     {"matrix_units", TN_ATTR_STRS, 0, "[\"auto\"]",
      "dtypes of matrices that gpu.MatmulMMA multiplies by matrix units; auto: those that the "

@@ -14,6 +14,10 @@ static const tn_attr_schema attrs[] = {
      "bytes of local memory a group may use", ">=0"},
     {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have", "1..65536"},
     {"max_num_threads", TN_ATTR_INT, 0, "256", "threads that schedules use at most", "1..65536"},
+    {"attention_threads", TN_ATTR_INT, 0, "64",
+     "threads of a block for attention on a paged cache; 0: one thread for a row and a head of "
+     "keys",
+     "0..1024"},
     {"features", TN_ATTR_STRS, 0, "[\"fp64\"]",
      "what kernels may use beyond OpenCL C 1.2: fp16, fp64, subgroups, cl_khr_subgroup_shuffle; "
      "the "

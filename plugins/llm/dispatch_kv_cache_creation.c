@@ -9,7 +9,9 @@
  *                                                                    ..., cls.kv_cache_transpose_append, ...)
  *
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
- * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error. Functions on windows join when a layer has one, or by the option.
+ * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error.
+ * Where the target's attribute attention_threads is more than 0, attention comes from a file of its own, written for the threads of a
+ * block. Functions on windows join when a layer has one, or by the option.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
  * Behind upstream's arguments there may be one more: the limit of attention's scores (soft cap, scores become cap * tanh(score / cap)).
  * A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
@@ -31,6 +33,7 @@ typedef struct creation {
     int64_t layers, q_heads, kv_heads, head_dim, v_dim, rope_mode, rotary_dim;
     double rope_scale, rope_theta, soft_cap; /* 0: none */
     tnb_dtype dtype, kv_dtype;
+    int64_t threads; /* of a block, for attention; 0: it has none */
     bool sliding, windows;
     const tn_node *kinds; /* ShapeExpr */
     llm_rope_table rope;
@@ -183,24 +186,48 @@ take_args(creation *w)
 
 /* ---- kernels ---- */
 
-/* The file, its names at the model's values. */
+static int64_t
+target_int(const creation *w, const char *name, int64_t otherwise)
+{
+    return w->pc->target ? tn_dict_int(w->pc->target->attrs, name, otherwise) : otherwise;
+}
+
+/* Threads of a block for attention: a power of two, as many as the target wants and has memory for; 0: attention knows of no threads. */
+static int64_t
+attention_threads(const creation *w)
+{
+    int64_t wanted = *tn_option_str(w->pc, "attention") ? target_int(w, "attention_threads", 0) : 0,
+            n = PAGE_TOKENS, most = target_int(w, "max_num_threads", wanted),
+            bytes = target_int(w, "max_shared_memory_per_block", INT64_MAX),
+            group = w->q_heads / w->kv_heads;
+    wanted = wanted < most ? wanted : most;
+    while (2 * n <= wanted && 4 * group * (4 * n + w->head_dim + 2) + 8 * n <= bytes)
+        n *= 2;
+    return wanted >= n && 4 * group * (2 * n + w->head_dim + 2) + 4 * n <= bytes ? n : 0;
+}
+
+/* A file named by an option, its names at the model's values. */
 static const tn_module *
-read_kernels(creation *w, bool window)
+read_kernels(creation *w, const char *option, bool window)
 {
     tn_ctx *c = w->ctx;
-    const char *path = tn_pass_path(w->pc, tn_option_str(w->pc, "kernels"));
+    const char *path = tn_pass_path(w->pc, tn_option_str(w->pc, option));
     const tn_node *given =
         tn_dictv(c, "q_heads", tn_i64(c, w->q_heads), "kv_heads", tn_i64(c, w->kv_heads),
                  "head_dim", tn_i64(c, w->head_dim), "page_tokens", tn_i64(c, PAGE_TOKENS), "dtype",
                  tn_string(c, tnb_dtype_print(w->dtype).s), "kv_dtype",
                  tn_string(c, tnb_dtype_print(w->kv_dtype).s), "window", tn_bool(c, window),
-                 "rotary_dim", tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim), "interleaved",
-                 tn_bool(c, w->rope.interleaved), "amplitude",
-                 tn_float_imm_of(c, TNB_F64, w->rope.amplitude), "soft_cap",
-                 tn_float_imm_of(c, TNB_F64, w->soft_cap), "attention_rows",
-                 tn_i64(c,
-                        w->pc->target ? tn_dict_int(w->pc->target->attrs, "attention_rows", 1) : 1),
-                 NULL);
+                 "soft_cap", tn_float_imm_of(c, TNB_F64, w->soft_cap), NULL);
+    if (w->threads && !strcmp(option, "attention")) {
+        given = tn_dict_set(c, given, "threads", tn_i64(c, w->threads));
+    } else {
+        given =
+            tn_dict_set(c, given, "rotary_dim", tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim));
+        given = tn_dict_set(c, given, "interleaved", tn_bool(c, w->rope.interleaved));
+        given = tn_dict_set(c, given, "amplitude", tn_float_imm_of(c, TNB_F64, w->rope.amplitude));
+        given =
+            tn_dict_set(c, given, "attention_rows", tn_i64(c, target_int(w, "attention_rows", 1)));
+    }
     const tn_module *m = tn_read_module_file_with(c, path, given);
     if (!m)
         tnb_diag_note(tn_diags(c), "DispatchKVCacheCreation reads this file");
@@ -209,14 +236,14 @@ read_kernels(creation *w, bool window)
 
 /* The function of the file, under a name of the module. */
 static const tn_expr *
-kernel(creation *w, const tn_module *file, const char *from, const char *name)
+kernel(creation *w, const tn_module *file, const char *option, const char *from, const char *name)
 {
     const tn_node *f = file ? tn_module_get(file, from) : NULL;
     if (!f || !tn_is(f, TN_KIND_PRIM_FUNC)) {
         if (file)
             tn_error(w->ctx, w->call->base.loc, TNB_NOT_FOUND,
                      "DispatchKVCacheCreation: '%s' has no tensor program '%s'",
-                     tn_option_str(w->pc, "kernels"), from);
+                     tn_option_str(w->pc, option), from);
         return NULL;
     }
     if (tn_module_get(w->m, name)) {
@@ -243,8 +270,11 @@ static const tn_expr *
 create_call(creation *w)
 {
     tn_ctx *c = w->ctx;
-    const tn_module *plain = read_kernels(w, false),
-                    *window = w->windows ? read_kernels(w, true) : NULL;
+    w->threads = attention_threads(w);
+    const char *of = w->threads ? "attention" : "kernels";
+    const tn_module *plain = read_kernels(w, "kernels", false),
+                    *attention = w->threads ? read_kernels(w, of, false) : plain,
+                    *window = w->windows ? read_kernels(w, of, true) : NULL;
     const tn_expr *none = tn_tuple_of(c, (tn_list){0});
     const tn_expr *args[N_CREATE + 1] = {
         tn_extern_func_of(c, "vm.builtin.paged_attention_kv_cache_create"),
@@ -261,12 +291,12 @@ create_call(creation *w)
         tn_float_imm_of(c, TNB_F64, w->rope_theta),
         w->rope.frequencies,
         tn_scalar_constant(c, w->kv_dtype, 0),
-        kernel(w, plain, "kv_cache_transpose_append", "kv_cache_transpose_append"),
+        kernel(w, plain, "kernels", "kv_cache_transpose_append", "kv_cache_transpose_append"),
         none, /* for MLA */
         none, /* ragged prefill */
-        tir(w, kernel(w, plain, "tir_attention_prefill", "tir_attention_prefill")),
+        tir(w, kernel(w, attention, of, "tir_attention_prefill", "tir_attention_prefill")),
         none, /* decode: the same function */
-        w->windows ? tir(w, kernel(w, window, "tir_attention_prefill",
+        w->windows ? tir(w, kernel(w, window, of, "tir_attention_prefill",
                                    "tir_attention_prefill_sliding_window"))
                    : none,
         none,
@@ -274,9 +304,9 @@ create_call(creation *w)
         none,
         none,
         none,
-        kernel(w, plain, "tir_split_rotary", "tir_split_rotary"),
-        kernel(w, plain, "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
-        kernel(w, plain, "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
+        kernel(w, plain, "kernels", "tir_split_rotary", "tir_split_rotary"),
+        kernel(w, plain, "kernels", "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
+        kernel(w, plain, "kernels", "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
         none, /* compaction */
         tn_dtype_imm_of(c, w->dtype),
         tn_i64(c, w->rope.long_from),
@@ -361,6 +391,9 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 
 static const tn_attr_schema options[] = {
     {"kernels", TN_ATTR_STR, 0, "paged_kv.py", "TVMScript file of the kernels"},
+    {"attention", TN_ATTR_STR, 0, "",
+     "TVMScript file of attention for targets whose attribute attention_threads is more than 0; "
+     "empty: that of kernels"},
     {"cache_dtype", TN_ATTR_STR, 0, "auto",
      "dtype of keys and values in pages, int8: with a scale for each token and head; auto: the "
      "model's"},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captured graphs of a language model on the simulated device: at least 95% of the launches of a decode step lie in them, while the text
-grows; and the tokens are those of the run without, where work comes late and in any order, too. The model is stories260K beside the
+"""Captured graphs of a language model on the simulated device: all launches of a decode step lie in them but the four that read what the
+step is given or make what it gives (of a model of 8 layers those are 5%), while the text grows; and the tokens are those of the run without, where work comes late and in any order, too. The model is stories260K beside the
 checkout, or of the folder TENON_LLM_MODELS."""
 import os
 import sys
@@ -42,5 +42,5 @@ steps = captured[starts[-COUNT // 2]:]
 inside = sum(launch["graph"] for launch in steps)
 check(not any(launch["graph"] for launch in plain), "no graphs where none are wanted")
 check(len(captured) == len(plain), f"as many launches with graphs as without: {len(captured)}, {len(plain)}")
-check(inside >= 0.95 * len(steps), f"{inside} of {len(steps)} launches of decode steps lie in graphs")
+check(len(steps) - inside <= 4 * (COUNT // 2) and inside > 0.9 * len(steps), f"{inside} of {len(steps)} launches of decode steps lie in graphs")
 clitest.done()
