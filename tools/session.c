@@ -142,19 +142,39 @@ print_faults(tnb_diags *d)
     return n;
 }
 
-/* The folders of --plugin-path are there; those of TENON_PLUGIN_PATH may be missing, as those of other such variables. */
+/* The folders of --plugin-path are there. `who` names it; those of TENON_PLUGIN_PATH may be missing, as those of other such variables, but
+ * are looked at by check-config. */
 static void
-check_plugin_path(const char *path, tnb_diags *d)
+check_plugin_path(const char *path, const char *who, tnb_diags *d)
 {
     for (const char *at = path; at && *at;) {
         size_t n = strcspn(at, ":");
         struct stat st;
         char *folder = strndup(at, n);
         if (folder && n && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)))
-            tnb_report(d, TNB_WARNING, TNB_NOT_FOUND, (tnb_place){.file = "--plugin-path"},
+            tnb_report(d, TNB_WARNING, TNB_NOT_FOUND, (tnb_place){.file = who},
                        "'%s' is no folder that is there", folder);
         free(folder);
         at += n + (at[n] != 0);
+    }
+}
+
+/* What the environment says, and what stands for nothing there. */
+static void
+check_environment(tnb_diags *d)
+{
+    static const char *const homes[] = {"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"};
+    struct stat st;
+    check_plugin_path(tnb_env("TENON_PLUGIN_PATH"), "TENON_PLUGIN_PATH", d);
+    const char *conf = tnb_env("TENON_SYSCONFDIR");
+    if (conf && *conf && (stat(conf, &st) != 0 || !S_ISDIR(st.st_mode)))
+        tnb_report(d, TNB_WARNING, TNB_NOT_FOUND, (tnb_place){.file = "TENON_SYSCONFDIR"},
+                   "'%s' is no folder that is there: no setting of the site is read", conf);
+    for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
+        const char *value = tnb_env(homes[i]);
+        if (value && *value && *value != '/')
+            tnb_report(d, TNB_WARNING, TNB_INVALID, (tnb_place){.file = homes[i]},
+                       "'%s' is no absolute path, and is left out", value);
     }
 }
 
@@ -239,7 +259,9 @@ open_session(const tnt_args *a, tnt_session *out, uint32_t *faults)
     }
     if (out->conf && !level)
         conf_log_level(out->conf, out->diags);
-    check_plugin_path(tnt_value(a, "plugin-path", NULL), out->diags);
+    check_plugin_path(tnt_value(a, "plugin-path", NULL), "--plugin-path", out->diags);
+    if (faults)
+        check_environment(out->diags);
     check_locks(out->conf, a, out->diags);
     uint32_t n = tnb_diags_errors(out->diags), wrong = print_faults(out->diags);
     if (!out->conf)

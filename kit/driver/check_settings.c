@@ -185,6 +185,24 @@ report_left_out(tn_ctx *ctx, const tnb_conf *conf, const tnb_plugin *p, const ch
                   v->layer == TNB_CONF_SYSTEM ? " --system" : "");
 }
 
+/* Options that name a file, of those that are given, name one that is there. `dir`: where relative ones begin; NULL: here. */
+static void
+check_option_files(tn_ctx *ctx, const tn_pass *pass, const tn_node *given, const char *dir,
+                   tnb_place place)
+{
+    const tn_pass_ctx pc = {.ctx = ctx, .dir = dir};
+    for (const tn_attr_schema *a = pass->options; a && a->name; a++) {
+        const char *path =
+            a->allowed && strcmp(a->allowed, "file") == 0 ? tn_dict_str(given, a->name, "") : "";
+        if (!*path || access(tn_pass_path(&pc, path), R_OK) == 0)
+            continue;
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NOT_FOUND, place,
+                   "pass %s: option '%s' is '%s': there is no such file", pass->base.name, a->name,
+                   path);
+        tnb_diag_hint(tn_diags(ctx), "%s: %s", a->name, a->doc);
+    }
+}
+
 /* Passes that there are, with options that they have. `target`: whose they are; NULL: any. */
 static void
 check_items(tn_ctx *ctx, const tnb_conf *conf, const char *target, const tn_pass_list *l)
@@ -210,8 +228,10 @@ check_items(tn_ctx *ctx, const tnb_conf *conf, const char *target, const tn_pass
             tn_loc at = tn_at(ctx, tn_loc_make(ctx, place));
             const tn_node *options = tn_pass_options(ctx, pass, item, none);
             tn_at(ctx, at);
-            if (options && !tn_is_error(options))
+            if (options && !tn_is_error(options)) {
                 check_entries(ctx, pass, options, place);
+                check_option_files(ctx, pass, item->options, item->dir, place);
+            }
         }
         forget_repeated(tn_diags(ctx), before);
     }
@@ -553,8 +573,11 @@ check_option(tn_ctx *ctx, const tn_pass *pass, const tnb_conf_value *v)
                                .options = tn_dictv(ctx, row->name, value, NULL)};
     const tn_node *options = tn_pass_options(ctx, &one, &item, tn_module_new(ctx));
     tn_at(ctx, before);
-    if (options && !tn_is_error(options))
+    if (options && !tn_is_error(options)) {
         check_entries(ctx, pass, options, driver_place(v));
+        check_option_files(ctx, pass, options,
+                           v->line ? tnb_path_dir(tn_arena(ctx), v->file) : NULL, driver_place(v));
+    }
 }
 
 static void

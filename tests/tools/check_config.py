@@ -131,4 +131,7 @@ fine("rules of a kind, of all kinds, and a pattern that is written out", "[pass 
 fine("lists that leave out what nothing else needs", "[tenon]\nplugins = *, -onnx, -null, -opencl, -interp\n")
 fine("other names of a kind, no passes of a library, and an insert that is removed", "[target cpu]\nkind = llvm\n[pipeline cpu]\nlibrary_dispatch =\n"
      "insert.x =\ndrop =\n[tags]\na/b = cpu\n[target mine]\nkind = opencl\n")
+for name, value in (("TENON_PLUGIN_PATH", os.environ.get("TENON_PLUGIN_PATH", "") + ":/nonexistent/p"), ("TENON_SYSCONFDIR", "/nonexistent/etc"), ("XDG_CACHE_HOME", "~/cache"), ("XDG_CONFIG_HOME", "config")):
+    r = tenon("check-config", env={name: value})
+    check(r.returncode == 1 and f"{name}: warning: '{value.split(':')[-1]}'" in r.stderr, f"{name}={value} stands for nothing", r)
 done()
