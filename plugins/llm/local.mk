@@ -25,6 +25,7 @@ LLM_PASSES = \
 	plugins/llm/fuse_dequantize_transpose.c \
 	plugins/llm/fuse_transpose_matmul.c \
 	plugins/llm/lift_tir_global_buffer_alloc.c \
+	plugins/llm/low_batch_gemv_specialize.c \
 	plugins/llm/pipeline_parallel_rewrite.c \
 	plugins/llm/scatter_tuple_get_item.c
 plugins_llm_llm_la_SOURCES = \

@@ -89,8 +89,8 @@ for bits in (4, 8):
             for value, right in zip(got, (want, taken)):
                 off = np.abs(value - right).max() / np.abs(right).max()
                 check(off < 2e-3, f"{what}: within {off:.1e}")
-    r = tenon("opt", path(f"codes-{bits}.py"), "-t", TARGET, "--set", "pipeline.cpu.insert.a=before LegalizeOps: FuseTransposeMatmul", "--set",
-              "pipeline.cpu.insert.b=after FuseTIR: FuseDequantizeMatmulEwise, FuseDequantizeTake, DeadCodeElimination", "-p", "@legalize")
+    r = tenon("opt", path(f"codes-{bits}.py"), "-t", TARGET, "--set", f"pipeline.{TARGET}.insert.a=before LegalizeOps: FuseTransposeMatmul", "--set",
+              f"pipeline.{TARGET}.insert.b=after FuseTIR: FuseDequantizeMatmulEwise, FuseDequantizeTake, DeadCodeElimination", "-p", "@legalize")
     graph = r.stdout[r.stdout.find("@R.function"):]
     check(r.returncode == 0 and graph.count("R.call_tir(") == 2, f"{bits} bits: two programs are left", r)
 done()

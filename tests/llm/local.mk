@@ -3,6 +3,7 @@
 LLM_TESTS = \
 	tests/llm/attached.py \
 	tests/llm/codes.py \
+	tests/llm/few_rows.py \
 	tests/llm/profile.py \
 	tests/llm/random_stages.py \
 	tests/llm/stages.py
