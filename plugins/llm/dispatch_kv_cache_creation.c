@@ -76,6 +76,20 @@ take_real(creation *w, int i, double *out)
     return *out > 0 || wrong(w, i, "a positive number");
 }
 
+/* Of RoPE; where nothing is rotated it says nothing, and modules have -1. */
+static bool
+take_rope_number(creation *w, int i, double *out)
+{
+    const tn_float_imm *f = tn_as_float_imm(w->a[i]);
+    int64_t n = 1;
+    if (w->rope_mode != 0)
+        return take_real(w, i, out);
+    (void)tn_int_value(w->a[i], &n);
+    *out = f ? f->value : (double)n;
+    *out = *out > 0 ? *out : 1;
+    return true;
+}
+
 static bool
 take_kind(creation *w, const tn_expr *e, const tn_expr **out)
 {
@@ -171,7 +185,7 @@ take_args(creation *w)
         !take_int(w, 5, 1, 1 << 16, &w->kv_heads) || !take_int(w, 6, 1, 1 << 16, &w->head_dim) ||
         !take_int(w, 7, w->head_dim, w->head_dim, &w->v_dim) || !take_int(w, 8, 0, 0, &latent) ||
         !take_int(w, 9, 0, 0, &latent) || !take_int(w, 10, 0, 1, &w->rope_mode) ||
-        !take_real(w, 11, &w->rope_scale) || !take_real(w, 12, &w->rope_theta) ||
+        !take_rope_number(w, 11, &w->rope_scale) || !take_rope_number(w, 12, &w->rope_theta) ||
         !take_int(w, 15, 0, w->head_dim, &w->rotary_dim) || !take_int(w, 16, 0, 0, &latent) ||
         !take_kinds(w) || !take_dtypes(w) ||
         (w->call->args.n > N_ARGS + 1 && !take_real(w, N_ARGS, &w->soft_cap)))
