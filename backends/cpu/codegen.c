@@ -402,6 +402,9 @@ compile_all(work *w, tnk_code *out)
         if (tnb_write_file(tnb_path_join(a, w->folder, src), w->sources[g], strlen(w->sources[g]),
                            &err) != TNB_OK) {
             tn_error(w->ctx, 0, err.status, "%s", err.message);
+            tnb_diag_hint(
+                tn_diags(w->ctx),
+                "free some space there, or set TMPDIR to a folder of another file system");
             return err.status;
         }
         const char *const rest[] = {"-c", src, "-o", obj};

@@ -52,15 +52,15 @@ for c in re.findall(r"^  ([a-z][a-z-]+) ", tenon("--help").stdout, re.M):
         check(option not in NAMES or (c, option) in WRITERS, f"tenon {c} --{option} writes, and is tried")
 
 
-def on_disk(how, words):
-    """Exit status, what was said, {file: bytes} of the file system before and after."""
+def on_disk(how, words, **more):
+    """`more`: variables of the environment, OUT in them. Exit status, what was said, {file: bytes} of the file system before and after."""
     before = {} if how == READ_ONLY else {"OLD.tno": 64, "OLD.json": 64, "OLD.py": 64}
     size = {FULL: 12, LITTLE: 24, READ_ONLY: 64}[how]
     lines = [f"mount -t tmpfs -o size={size}k tmpfs {DISK}", f"cd {DISK}"]
     lines += [f"head -c 64 /dev/zero >{f}" for f in before]  # a page of 4 KiB each
     lines += [f"mount -o remount,ro {DISK}"] if how == READ_ONLY else []
     lines += ["ls -l", "echo ==", shlex.join([TENON, *(os.path.join(DISK, w) if w[:3] in ("OUT", "OLD") else w for w in words)]), "echo == $?", "find . -type f -printf '%p %s\\n'"]
-    env = dict(os.environ, XDG_CONFIG_HOME=os.path.join(DISK, "OUT"))
+    env = dict(os.environ, XDG_CONFIG_HOME=os.path.join(DISK, "OUT"), **more)
     return subprocess.run([*ROOT, "sh", "-c", "\n".join(lines)], capture_output=True, text=True, errors="replace", env=env, timeout=300)
 
 
@@ -87,4 +87,13 @@ for (c, option), calls in WRITERS.items():
             if how == FULL:
                 check(not new, f"{what}: leaves nothing: {new}", r)
             check(all(n == 64 for n in old.values()), f"{what}: what was there stays: {old}", r)
+
+# ---- the folders that nobody names: of temporary files, and of the cache ----
+for words in (["compile", MODEL, "--no-cache", "-o", path("fine.tno")], ["compile", MODEL, "--no-cache", "--emit=obj", "-o", path("fine")]):
+    for how in (FULL, READ_ONLY):
+        r = on_disk(how, words, TMPDIR=DISK)
+        check("\n== 1\n" in r.stdout and DISK in r.stderr and "hint: " in r.stderr and not re.search(r"^\./tenon-", r.stdout, re.M), f"{words[0]} {words[-3]}: no room for temporary files ({how})", r)
+for how in (FULL, READ_ONLY):
+    r = on_disk(how, ["run", MODEL], XDG_CACHE_HOME=DISK)
+    check("\n== 0\n" in r.stdout and ("warning: compiled kernels are not kept" in r.stderr or "kernel cache disabled" in r.stderr) and DISK in r.stderr, f"run: no room for the cache ({how})", r)
 done()
