@@ -101,6 +101,7 @@ attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool columns
         r.vector = tnk_rule_choice(ctx, "vector", vectors, packed ? 1 : 5, r.vector);
         while (r.vector > 1 && (turns < 0 || turns % (r.vector * row)))
             r.vector /= 2;
+        r.wide = packed || r.vector == 1 ? NULL : matrix->buffer;
         r.lanes = row;
         r.group = most > row ? most / row : 1;
         r.lane_tag = "threadIdx.x";

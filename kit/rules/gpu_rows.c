@@ -105,6 +105,15 @@ gpu_find_rows(gpu_rows *r)
     return reductions && (any || !some);
 }
 
+/* A thread loads its neighbours of the operand at once. */
+static bool
+stage(gpu_rows *r, tnk_item *block, tnk_item *lane)
+{
+    tnk_item *l[GPU_MAX_LOOPS], *copy = tnk_cache_read(r->s, block, r->wide, "local", NULL);
+    uint32_t n = copy && gpu_into(r->s, copy, "local", lane) ? gpu_own_loops(r->s, copy, l) : 0;
+    return n && tnk_set_kind(r->s, l[n - 1], TN_FOR_VECTORIZED);
+}
+
 static bool
 bind_part(gpu_rows *r, tnk_item *block)
 {
@@ -133,8 +142,10 @@ bind_part(gpu_rows *r, tnk_item *block)
         if (!rows)
             return gpu_bind_threads(s, turns, r->lane_tag, r->lanes) &&
                    gpu_first_thread(s, block, r->group_tag, r->group);
-        return gpu_bind_threads(s, rows, r->group_tag, r->group) &&
-               gpu_bind_threads(s, turns, r->lane_tag, r->lanes);
+        tnk_item *lane = gpu_bind_threads(s, rows, r->group_tag, r->group)
+                             ? gpu_bind_threads(s, turns, r->lane_tag, r->lanes)
+                             : NULL;
+        return lane && (!r->wide || stage(r, block, lane));
     }
     if (e >= r->lanes)
         return gpu_bind_threads(s, rows, r->lane_tag, r->lanes) &&

@@ -4,7 +4,8 @@
  *     lv = R.permute_dims(w, axes=[1, 0])        lv1 = R.call_tir(cls.NT_matmul, (x, w), ...)
  *     lv1 = R.matmul(x, lv)                      NT_matmul[i, j] += x[i, k] * w[j, k]
  *
- * The transposition swaps the last two axes; it goes when nothing else uses it. Where batch extents cannot be proved equal, and where the
+ * The transposition swaps the last two axes; it goes when nothing else uses it. What is only made wider before, w = R.astype(h, "float32")
+ * of float16, is read as it was (unless widened=False, as upstream): a step of one row reads every weight once. Where batch extents cannot be proved equal, and where the
  * target has a rule of its own for the product (a legalizer), both operators stay. Products of float16 and bfloat16 are summed in
  * float32 and rounded once, as R.matmul's are; sums=result sums as upstream does, in the result's dtype. Cases:
  * tests/pass/FuseTransposeMatmul.
@@ -46,6 +47,21 @@ swapped(const tn_expr *value)
             return NULL;
     }
     return c->args.at[0];
+}
+
+/* What a float operand was before it was made as wide as the product's sum, which loses nothing; else itself. */
+static const tn_expr *
+narrower(const fuser *f, const tn_expr *w, const tn_call *product)
+{
+    const tn_expr *value = tn_is_var(w) ? tnk_graph_value(f->g, w) : NULL;
+    const tn_call *c = value ? tn_is_call_to(value, "relax.astype") : NULL;
+    if (!c || !tn_option_bool(f->pc, "widened"))
+        return w;
+    tnb_dtype from = tn_type_dtype(c->args.at[0]->type), to = tn_type_dtype(w->type);
+    return tnb_dtype_is_float(from) && from.bits == 16 && tnb_dtype_eq(to, TNB_F32) &&
+                   tnb_dtype_eq(tn_type_dtype(product->base.type), TNB_F32)
+               ? c->args.at[0]
+               : w;
 }
 
 /* Whether the target legalizes this product by itself; what its rule adds to a builder is forgotten. */
@@ -124,7 +140,7 @@ fuse_call(tn_rewriter *r, const tn_node *n)
     if (!w || has_own_rule(f, call))
         return NULL;
     tn_loc old = tn_at(f->ctx, n->loc);
-    const tn_expr *made = product(f, call, w);
+    const tn_expr *made = product(f, call, narrower(f, w, call));
     tn_at(f->ctx, old);
     if (made && !tn_is_error(made))
         tnb_ptrmap_set(&f->lost, wt, (void *)((uintptr_t)tnb_ptrmap_get(&f->lost, wt) + 1));
@@ -187,6 +203,8 @@ static const tn_attr_schema options[] = {
     {"sums", TN_ATTR_STR, 0, "float32",
      "dtype in which products of float16 and bfloat16 are summed: float32, or the result's",
      "float32|result"},
+    {"widened", TN_ATTR_BOOL, 0, "True",
+     "read float16 and bfloat16 that only become float32 for the product as they are"},
     {0},
 };
 
