@@ -50,7 +50,7 @@ static const tn_attr_schema attrs[] = {
     {"supports_8bit_buffer", TN_ATTR_BOOL, 0, "False", "elements of 8 bits in memory"},
     {"max_push_constants_size", TN_ATTR_INT, 0, "128", "bytes of scalars passed at a launch",
      ">=0"},
-    {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
+    {"libs", TN_ATTR_STRS, 0, "[]", "libraries of upstream's targets; kept, not used"},
     {"keys", TN_ATTR_STRS, 0, "[\"vulkan\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
     {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},

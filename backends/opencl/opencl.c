@@ -34,7 +34,7 @@ static const tn_attr_schema attrs[] = {
     {"vector_bytes", TN_ATTR_INT, 0, "16", "bytes that a thread loads or stores at once",
      "1|2|4|8|16|32|64"},
     {"max_function_args", TN_ATTR_INT, 0, "128", "arguments a kernel may have", ">=1"},
-    {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to"},
+    {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to: clml"},
     {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind"},
     {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
     {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
@@ -91,6 +91,15 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
             tnb_diag_hint(tn_diags(ctx),
                           "use fp16, fp64, subgroups, or an extension's name: cl_...");
         return NULL;
+    }
+    const tn_array *libs = tn_as_array(tn_dict_get(target, "libs"));
+    for (uint32_t i = 0; libs && i < libs->items.n; i++) {
+        const tn_string_imm *s = tn_as_string_imm(libs->items.at[i]);
+        if (s && strcmp(s->value, "clml") == 0)
+            continue;
+        tn_warn(ctx, 0, "target opencl: the library '%s' in 'libs' has no effect",
+                s ? s->value : "?");
+        tnb_diag_hint(tn_diags(ctx), "operators may be given to clml");
     }
     return target;
 }

@@ -113,7 +113,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 
 static const tn_attr_schema options[] = {
     {"mode", TN_ATTR_STR, 0, "\"upstream\"",
-     "upstream: a pool of storages; arena: one storage for each device and scope"},
+     "upstream: a pool of storages; arena: one storage for each device and scope",
+     "upstream|arena"},
     {0}};
 
 const tn_pass transform_static_plan_block_memory = {

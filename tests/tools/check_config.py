@@ -95,6 +95,9 @@ alone("a tag of a kind that is not there", '[tags]\na/b = {"kind": "nosuch"}\n',
 alone("a tag without a kind", '[tags]\na/b = {"mcpu": "native"}\n', 2, "kind")
 for phase in ("legalize", "finalize", "lower"):
     alone(f"an empty {phase}", f"[pipeline cpu]\n{phase} =\n", 2, f"'{phase}' is empty", "hint:")
+r, _ = found("[target opencl]\nlibs = clmll\n")
+check(r.returncode == 1 and "'clmll' in 'libs' has no effect" in r.stderr and "wrong.ini:2" in r.stderr and "to clml" in r.stderr, "a library that the target does not know", r)
+alone("a plan that there is none of", "[pass StaticPlanBlockMemory]\nmode = foo\n", 2, "expected upstream or arena")
 alone("an insert of nothing", "[pipeline cpu]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
 alone("an insert of nothing in a profile", "[profile mine]\ninsert.x = after FuseOps:\n", 2, "inserts no pass")
 for value, needs in (("cpu", "transform"), ("*, -transform", "transform"), ("*, -ops", "ops"), ("ops, transform, cpu", "tir")):
