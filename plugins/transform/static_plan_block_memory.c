@@ -101,14 +101,8 @@ static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
     static char upstream[] = "upstream", arena[] = "arena";
-    const char *mode = tn_option_str(pc, "mode");
-    if (strcmp(mode, upstream) != 0 && strcmp(mode, arena) != 0) {
-        tn_error(pc->ctx, 0, TNB_INVALID,
-                 "StaticPlanBlockMemory: mode is '%s', not upstream or arena", mode);
-        return NULL;
-    }
     return tn_map_functions(pc, m, TN_FUNCTIONS, plan_function,
-                            strcmp(mode, arena) == 0 ? arena : upstream);
+                            strcmp(tn_option_str(pc, "mode"), arena) == 0 ? arena : upstream);
 }
 
 static const tn_attr_schema options[] = {
