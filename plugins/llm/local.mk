@@ -7,6 +7,7 @@ LLM_PASSES = \
 	plugins/llm/attach_additional_prim_funcs.c \
 	plugins/llm/attach_alloc_embedding_tensor_func.c \
 	plugins/llm/attach_cuda_graph_symbolic_capture_hints.c \
+	plugins/llm/attach_gpu_sampling_func.c \
 	plugins/llm/attach_logit_process_func.c \
 	plugins/llm/attach_memory_plan_attr.c \
 	plugins/llm/attach_metadata_with_memory_usage.c \

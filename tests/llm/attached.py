@@ -38,6 +38,13 @@ check(r.returncode == 0, "functions are attached", r)
 with open(path("attached.py")) as f:
     attached = f.read()
 check(all(f"def {name}(" in attached for name in ADDED), f"all of {len(ADDED)} are there", r)
+SAMPLING = given("AttachGPUSamplingFunc", "sampling.py")
+r = tenon("opt", path("attached.py"), "-p", SAMPLING, "-t", "cpu")
+check(r.returncode == 0 and "top_p" not in r.stdout, "nothing is drawn on a processor", r)
+r = tenon("opt", path("attached.py"), "-p", SAMPLING, "-t", '{"kind": "vulkan"}', "-o", path("sampling.py"))
+check(r.returncode == 0, "functions that draw are attached", r)
+with open(path("sampling.py")) as f:
+    sampling = f.read()
 r = tenon("opt", path("attached.py"), "-p", PASSES, "-o", path("again.py"))
 check(r.returncode == 0 and tenon("diff", path("attached.py"), path("again.py")).returncode == 0, "a second time changes nothing", r)
 r = tenon("opt", write("alone.py", MODEL.replace("NAME", "main")), "-p", PASSES)
@@ -63,9 +70,9 @@ def text(value):
     return f'R.Tensor({tuple(value.shape)!r}, "{value.dtype}")'
 
 
-def compute(what, function, values, want, index=None, tolerance=1e-5):
-    """Runs an attached function; `index`: a program, called on argument number `index` in place."""
-    module = attached
+def compute(what, function, values, want, index=None, tolerance=1e-5, module=None):
+    """Runs an attached function; `index`: a program, called on argument number `index` in place. `want`: a tuple of results, or the one."""
+    module = module or attached
     if index is not None:
         names = [f"a{i}" for i in range(len(values))]
         module += CALL.format(params=", ".join(f"{n}: {text(v)}" for n, v in zip(names, values)), callee=function, args=", ".join(names),
@@ -77,8 +84,9 @@ def compute(what, function, values, want, index=None, tolerance=1e-5):
     r = tenon("run", write("run.py", module), "-t", TARGET, "-f", "main" if index is not None else function, *args, "-o", path("out"))
     check(r.returncode == 0, f"{what}: runs", r)
     if r.returncode == 0:
-        got = np.load(os.path.join(path("out"), sorted(os.listdir(path("out")))[0]))
-        check(got.shape == want.shape and np.allclose(got, want, tolerance, 1e-7), f"{what}: within {np.abs(got - want).max():.1e}", r)
+        for file, right in zip(sorted(os.listdir(path("out"))), want if isinstance(want, tuple) else (want,)):
+            got = np.load(os.path.join(path("out"), file))
+            check(got.shape == right.shape and np.allclose(got, right, tolerance, 1e-7), f"{what}: within {np.abs(got - right).max():.1e}", r)
 
 
 rng = np.random.default_rng(3)
@@ -125,4 +133,23 @@ compute("scattered", "scatter_probs", [source, places, plain], want, 2)
 compute("scattered states", "scatter_hidden_states", [source, places, plain], want)
 compute("gathered", "gather_probs", [plain, places, source], plain[places], 2)
 compute("gathered states", "gather_hidden_states", [plain, places, source], plain[places])
+
+probs = rng.random((2, 300)).astype(np.float32) ** 4
+probs /= probs.sum(axis=1, keepdims=True)
+top_p, number, row = np.array([0.8, 0.3], np.float32), np.array([0.05, 0.5, 0.97, 0.4], np.float32), np.array([0, 0, 1, 1], np.int32)
+order = np.argsort(-probs, axis=1, kind="stable").astype(np.int32)
+ordered = np.take_along_axis(probs, order, axis=1)
+compute("sorted", "argsort_probs", [probs], (ordered, order), module=sampling)
+sums = np.cumsum(ordered.astype(np.float64), axis=1)
+cut = (sums < top_p[:, None]).sum(axis=1)
+mass = sums[np.arange(2), cut]
+drawn = np.array([order[r, (sums[r] <= u * mass[r]).sum()] for u, r in zip(number, row)], np.int32)
+compute("drawn of the nucleus", "sample_with_top_p", [ordered, order, number, row, top_p], drawn, module=sampling)
+plainly = np.array([(np.cumsum(probs[r].astype(np.float64)) <= u).sum() for u, r in zip(number, row)], np.int32)
+compute("drawn of all", "multinomial_from_uniform", [probs, number, row], plainly, module=sampling)
+nucleus = np.where(probs >= ordered[np.arange(2), cut][:, None], probs / mass[:, None], 0)
+compute("the nucleus", "renormalize_by_top_p", [probs, top_p, np.zeros((2, 3), np.float32)], nucleus, module=sampling, tolerance=1e-4)
+places = np.array([0, 1, 300, 305], np.int32)
+compute("of samples", "sampler_take_probs", [probs, order, row, drawn, places],
+        (probs[row, drawn], ordered.reshape(-1)[places], order.reshape(-1)[places]), module=sampling)
 done()

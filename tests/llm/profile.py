@@ -12,7 +12,7 @@ from llama import Llama  # noqa: E402
 
 FIRST = ["DispatchKVCacheCreation", "AttachSoftmaxWithTemperature", "AttachVariableBounds", "AttachCUDAGraphSymbolicCaptureHints",
          "AttachPipelineParallelStages", "AttachLogitProcessFunc", "AttachAdditionalPrimFuncs", "AttachAllocEmbeddingTensorFunc",
-         "AttachSpecDecodeAuxFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor",
+         "AttachGPUSamplingFunc", "AttachSpecDecodeAuxFuncs", "AttachMemoryPlanAttr", "AttachSequenceLengthPaddingFactor",
          "BindTarget", "DispatchTritonKernel", "FuseDequantizeTranspose"]
 LAST = ["LiftTIRGlobalBufferAlloc", "ScatterTupleGetItem", "PipelineParallelRewrite"]
 
