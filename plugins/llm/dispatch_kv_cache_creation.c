@@ -20,7 +20,7 @@
 
 #include "tenon/core/walk.h"
 
-enum { N_ARGS = 18, N_CREATE = 30, PAGE_TOKENS = 16, MHA = 0, MHA_SLIDING = 3 };
+enum { N_ARGS = 18, N_CREATE = 30, PAGE_TOKENS = 16, MHA = 0, MHA_SLIDING = 3, ROPE_INLINE = 2 };
 
 static const char generic[] = "mlc.create_paged_kv_cache_generic";
 
@@ -160,6 +160,17 @@ take_rope(creation *w)
             return wrong(w, 14, "as many float32 factors as rotary_dim says");
         r.factors = d->bytes;
     }
+    const char *type = r.scaling ? tn_dict_str(r.scaling, "rope_type", "default") : "default";
+    if (w->rope_mode == ROPE_INLINE &&
+        (factors || tn_dict_get(r.scaling, "full_attention") ||
+         (strcmp(type, "default") != 0 && strcmp(type, "gptj") != 0))) {
+        tn_error(w->ctx, w->call->base.loc, TNB_UNSUPPORTED,
+                 "%s: RoPE inline, mode 2, goes with the frequencies of rope_type \"default\" and "
+                 "\"gptj\", but rope_scaling is %s",
+                 generic, factors ? "by factors" : tn_text(w->ctx, r.scaling));
+        tnb_diag_hint(tn_diags(w->ctx), "let keys be rotated before they are cached: mode 1");
+        return false;
+    }
     return llm_rope_make(w->ctx, &r, &w->rope);
 }
 
@@ -184,7 +195,7 @@ take_args(creation *w)
     if (!take_int(w, 3, 1, 1 << 16, &w->layers) || !take_int(w, 4, 1, 1 << 16, &w->q_heads) ||
         !take_int(w, 5, 1, 1 << 16, &w->kv_heads) || !take_int(w, 6, 1, 1 << 16, &w->head_dim) ||
         !take_int(w, 7, w->head_dim, w->head_dim, &w->v_dim) || !take_int(w, 8, 0, 0, &latent) ||
-        !take_int(w, 9, 0, 0, &latent) || !take_int(w, 10, 0, 1, &w->rope_mode) ||
+        !take_int(w, 9, 0, 0, &latent) || !take_int(w, 10, 0, 2, &w->rope_mode) ||
         !take_rope_number(w, 11, &w->rope_scale) || !take_rope_number(w, 12, &w->rope_theta) ||
         !take_int(w, 15, 0, w->head_dim, &w->rotary_dim) || !take_int(w, 16, 0, 0, &latent) ||
         !take_kinds(w) || !take_dtypes(w) ||
@@ -210,6 +221,8 @@ target_int(const creation *w, const char *name, int64_t otherwise)
 static int64_t
 attention_threads(const creation *w)
 {
+    if (w->rope_mode == ROPE_INLINE) /* which that file does not know */
+        return 0;
     int64_t wanted = *tn_option_str(w->pc, "attention") ? target_int(w, "attention_threads", 0) : 0,
             n = PAGE_TOKENS, most = target_int(w, "max_num_threads", wanted),
             bytes = target_int(w, "max_shared_memory_per_block", INT64_MAX),
@@ -241,6 +254,9 @@ read_kernels(creation *w, const char *option, bool window)
         given = tn_dict_set(c, given, "amplitude", tn_float_imm_of(c, TNB_F64, w->rope.amplitude));
         given =
             tn_dict_set(c, given, "attention_rows", tn_i64(c, target_int(w, "attention_rows", 1)));
+        if (w->rope_mode == ROPE_INLINE &&
+            w->rotary_dim) /* kernels of sites need not know of it else */
+            given = tn_dict_set(c, given, "inline", tn_bool(c, true));
     }
     const tn_module *m = tn_read_module_file_with(c, path, given);
     if (!m)

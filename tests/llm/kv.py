@@ -21,6 +21,9 @@ CASES = [
     ("part rotated", dict(d=24, rotary=16), dict(chunk=40, theta=10000)),
     ("neighbours", dict(scaling={"rope_type": "gptj"}, theta=500000), dict(interleaved=1, theta=500000)),
     ("not rotated", dict(mode=0), dict(rotary=0)),
+    ("rotated where keys are read", dict(mode=2), dict()),
+    ("rotated where keys are read, neighbours, a part", dict(mode=2, d=24, rotary=16, scaling={"rope_type": "gptj"}, theta=500000), dict(interleaved=1, theta=500000)),
+    ("rotated where keys are read, a layer with a window", dict(mode=2, layer_window=20), dict(layer_window=20)),
     ("odd dimension", dict(d=10, rotary=10), dict()),
     ("layer with a window", dict(layer_window=7), dict(layer_window=7)),
     ("windows", dict(), dict(window=1)),
@@ -40,7 +43,8 @@ CASES = [
 DEVICES = tenon("list", "devices").stdout
 TARGETS = ["cpu"] + (["opencl"] if re.search(r"^opencl .*\n    0: (?!not usable)", DEVICES, re.M) else [])
 # Pages of another dtype than what the model computes with.
-CASES += [(f"pages of {d}", dict(), dict(float32_pages=int(d == "int8"), tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2), ("int8", 1e-2))]
+CASES += [(f"pages of {d}", dict(), dict(float32_pages=int(d == "int8"), tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2), ("int8", 1.5e-2))]
+CASES += [("pages of int8, rotated where they are read", dict(mode=2), dict(tolerance=1e-2, dtype="int8"))]
 CASES += [("pages of int8, windows, a dimension without vectors", dict(hq=3, hk=3, d=7, rotary=6), dict(window=1, tolerance=1e-2, dtype="int8"))]
 CONF = write("windows.ini", "[pass DispatchKVCacheCreation]\nwindows = true\n")
 SEED = int(os.environ.get("KV_SEED", "1"))
@@ -81,6 +85,9 @@ for n, (name, module, options) in enumerate(CASES):
     for target in TARGETS:
         if target == "cpu" or "faults" not in options:
             one(n, name, module, options, target)
+
+r = tenon("compile", write("bad.py", kv_module(mode=2, scaling={"rope_type": "linear", "factor": 4.0})), "-t", "cpu", "--profile", "llm", "-o", path("bad.tno"))
+check(r.returncode == 1 and "RoPE inline" in r.stderr and "linear" in r.stderr and "mode 1" in r.stderr, "rotation where keys are read has frequencies of its own kinds", r)
 
 # A module may give the cache anything.
 r = run(path("0.cpu.tno"), dict(hostile=3000, seed=SEED))

@@ -22,12 +22,14 @@ kv_dtype = "float32"  # of pages
 window = False  # whether lengths say where the window of a sequence begins, and its sinks
 rotary_dim = 64  # 0: nothing is rotated
 interleaved = False  # pairs are neighbours; else they are half of rotary_dim apart
+inline = False  # keys are cached as they come, and rotated like the queries where attention reads them
 amplitude = 1.0  # of cosines and sines
 soft_cap = 0.0  # scores are soft_cap * tanh(score / soft_cap); 0: as they are
 attention_rows = 1  # the target's: of a sequence that attention takes together, for up to four heads of queries for one of keys
 group = q_heads // kv_heads
-tile = 1 if kv_dtype == "int8" else attention_rows if group <= 4 or attention_rows == 1 else ((attention_rows + 1) // 2 if group <= 8 else (attention_rows + 3) // 4)
+tile = 1 if kv_dtype == "int8" or inline else attention_rows if group <= 4 or attention_rows == 1 else ((attention_rows + 1) // 2 if group <= 8 else (attention_rows + 3) // 4)
 half = rotary_dim // 2
+before = 0 if inline else rotary_dim  # of a head, what is rotated before attention
 quantized = kv_dtype == "int8"
 page_rows = page_tokens + (4 * page_tokens + head_dim - 1) // head_dim if quantized else page_tokens
 plain_dtype = dtype if quantized else kv_dtype  # what pages are read as
@@ -171,7 +173,7 @@ def tir_split_rotary(
             vr = T.axis.spatial(rows, r)
             T.reads(qkv[vr, 0:q_heads + 2 * kv_heads, 0:head_dim], position_map[vr], frequency[row, 0:half])
             T.writes(q[vr, 0:q_heads, 0:head_dim], k[vr, 0:kv_heads, 0:head_dim], v[vr, 0:kv_heads, 0:head_dim])
-            if rotary_dim > 0:
+            if before > 0:
                 cosine = T.sblock_alloc_buffer((half,), "float32", scope="local")
                 sine = T.sblock_alloc_buffer((half,), "float32", scope="local")
                 for i in range(half):
@@ -190,11 +192,11 @@ def tir_split_rotary(
                         k[vr, h, a] = T.Cast(dtype, T.Cast("float32", qkv[vr, q_heads + h, a]) * cosine[i] - T.Cast("float32", qkv[vr, q_heads + h, b]) * sine[i])
                         k[vr, h, b] = T.Cast(dtype, T.Cast("float32", qkv[vr, q_heads + h, b]) * cosine[i] + T.Cast("float32", qkv[vr, q_heads + h, a]) * sine[i])
             for h in range(q_heads):
-                for d in range(head_dim - rotary_dim):
-                    q[vr, h, rotary_dim + d] = qkv[vr, h, rotary_dim + d]
+                for d in range(head_dim - before):
+                    q[vr, h, before + d] = qkv[vr, h, before + d]
             for h in range(kv_heads):
-                for d in range(head_dim - rotary_dim):
-                    k[vr, h, rotary_dim + d] = qkv[vr, q_heads + h, rotary_dim + d]
+                for d in range(head_dim - before):
+                    k[vr, h, before + d] = qkv[vr, q_heads + h, before + d]
             for h in range(kv_heads):
                 for c in T.unroll(chunks):
                     for l in T.vectorized(lanes):
@@ -239,6 +241,12 @@ def tir_attention_prefill(
             best = T.sblock_alloc_buffer((heads,), "float32", scope="local")
             token_scales = T.sblock_alloc_buffer((2, page_tokens if quantized else 1), "float32", scope="local")
             scale = T.sblock_alloc_buffer((half_page,), "float32", scope="local")
+            angle = T.sblock_alloc_buffer((3, half if inline else 1), "float32", scope="local")  # a token's, its cosines and sines
+            one = T.sblock_alloc_buffer((1,), "float32", scope="local")
+            rotated = T.sblock_alloc_buffer((page_tokens if inline else 1, head_dim if inline else 1), "float32", scope="local")
+            if inline:
+                for i in range(half):
+                    angle[0, i] = T.pow(rope_theta_, T.Cast("float32", -2 * i) / T.float32(rotary_dim)) * rope_scale_
             # the tile's sequence, and which one of its tiles it is; there may be fewer tiles than the loop has turns
             place[0] = T.int64(0)
             place[1] = vt
@@ -283,6 +291,17 @@ def tir_attention_prefill(
                             for c in T.unroll(chunks):
                                 for l in T.vectorized(lanes):
                                     result[g, c * lanes + l] = T.float32(0)
+                        if inline:
+                            for i in range(half):
+                                angle[1, i] = T.cos(T.Cast("float32", q_position[row]) * angle[0, i])
+                                angle[2, i] = T.sin(T.Cast("float32", q_position[row]) * angle[0, i])
+                            for g in range(group):
+                                for i in range(half):
+                                    a: T.let[T.int32] = 2 * i if interleaved else 1 * i
+                                    b: T.let[T.int32] = 2 * i + 1 if interleaved else i + half
+                                    one[0] = scaled[g, a]
+                                    scaled[g, a] = one[0] * angle[1, i] - scaled[g, b] * angle[2, i]
+                                    scaled[g, b] = scaled[g, b] * angle[1, i] + one[0] * angle[2, i]
                         for i in range(sink_pages + T.max(n_seen - next_page, 0)):
                             p: T.let[T.int32] = T.if_then_else(i < sink_pages, i, i - sink_pages + next_page) if window else T.int32(1) * i
                             page: T.let[T.int64] = T.Cast("int64", page_values[first + p])
@@ -296,6 +315,18 @@ def tir_attention_prefill(
                                         | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * j + 2) // head_dim, (4 * j + 2) % head_dim]) & 255), 16)
                                         | T.shift_left((T.Cast("int32", pages[page, w, vh, page_tokens + (4 * j + 3) // head_dim, (4 * j + 3) % head_dim]) & 255), 24),
                                     )
+                            if inline:
+                                for j in range(visible):
+                                    for i in range(half):
+                                        angle[1, i] = T.cos(T.Cast("float32", k_position[s] + p * page_tokens + j) * angle[0, i])
+                                        angle[2, i] = T.sin(T.Cast("float32", k_position[s] + p * page_tokens + j) * angle[0, i])
+                                    for i in range(half):
+                                        a: T.let[T.int32] = 2 * i if interleaved else 1 * i
+                                        b: T.let[T.int32] = 2 * i + 1 if interleaved else i + half
+                                        rotated[j, a] = T.Cast("float32", pages[page, 0, vh, j, a]) * angle[1, i] - T.Cast("float32", pages[page, 0, vh, j, b]) * angle[2, i]
+                                        rotated[j, b] = T.Cast("float32", pages[page, 0, vh, j, b]) * angle[1, i] + T.Cast("float32", pages[page, 0, vh, j, a]) * angle[2, i]
+                                    for d in range(head_dim - rotary_dim):
+                                        rotated[j, rotary_dim + d] = T.Cast("float32", pages[page, 0, vh, j, rotary_dim + d])
                             for x in range(group // heads):
                                 for w in range(heads):
                                     best[w] = top[x * heads + w]
@@ -306,7 +337,7 @@ def tir_attention_prefill(
                                     for c in T.unroll(chunks):
                                         for w in T.unroll(heads):
                                             for l in T.vectorized(lanes):
-                                                part[w, l] = part[w, l] + scaled[x * heads + w, c * lanes + l] * T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
+                                                part[w, l] = part[w, l] + scaled[x * heads + w, c * lanes + l] * (rotated[j, c * lanes + l] if inline else T.Cast("float32", pages[page, 0, vh, j, c * lanes + l]))
                                     for w in T.unroll(heads):
                                         if lanes >= 8:
                                             for l in T.vectorized(4):
