@@ -97,14 +97,19 @@ describe(const char *dtype, const int64_t *shape, uint32_t ndim, uint64_t start,
 
 /* Adds the entries, and moves on `*at` in the data. False: it cannot be in such a file. */
 static bool
-add_entry(json_t *header, const weight *w, uint32_t i, uint64_t *at)
+add_entry(const params *p, json_t *header, uint32_t i, uint64_t *at)
 {
+    const weight *w = &p->list[i];
     char pad[32];
+    /* a matrix of embeddings that is the last product's, too, may be there in two layouts */
+    const char *name = json_object_get(header, w->name)
+                           ? tnb_printf(p->arena, "%s.%" PRIu32, w->name, i)
+                           : w->name;
     const char *dtype = dtype_name(w->dtype);
     const int64_t gap = (int64_t)(-w->bytes % ALIGN);
-    if (!dtype || w->bytes > INT64_MAX / 2 - *at || json_object_get(header, w->name))
+    if (!dtype || w->bytes > INT64_MAX / 2 - *at || !name || json_object_get(header, name))
         return false;
-    json_object_set_new(header, w->name, describe(dtype, w->shape, w->ndim, *at, w->bytes));
+    json_object_set_new(header, name, describe(dtype, w->shape, w->ndim, *at, w->bytes));
     *at += w->bytes;
     snprintf(pad, sizeof pad, "pad.%" PRIu32, i);
     if (gap)
@@ -124,7 +129,7 @@ make_header(const params *p, plan *out)
                                             out->key)) == 0;
     for (uint32_t i = 0; ok && i < p->tuple.n; i++)
         if (is_transformed(&p->list[i]))
-            ok = add_entry(header, &p->list[i], i, &at);
+            ok = add_entry(p, header, i, &at);
     char *text = ok ? json_dumps(header, JSON_COMPACT) : NULL;
     json_decref(header);
     const size_t n = text ? strlen(text) : 0;

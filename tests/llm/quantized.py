@@ -114,6 +114,13 @@ if files:
     check(np.array_equal(tensor(name, np.uint32), words), "its words hold eight numbers, the first one lowest")
     check(np.array_equal(tensor(name + ".scales", np.float16), scales), "its scales are float16, one of 32 numbers")
 
+if TARGET == "cpu":  # embeddings that are the last product's weights, too, are numbers for one and blocks for the other
+    Model(tied=True, **WIDE).huggingface(path("tied"))
+    write("tied/tokenizer.json", open(path("folder/tokenizer.json")).read())
+    r = tenon("bench", path("tied"), "--quantize", "q4f16_1", "--prompt", "4", "--generate", "2", "--runs", "1", "--set", f"tenon.cache_dir={path('tied_cache')}")
+    files = [f for _, _, fs in os.walk(path("tied_cache")) for f in fs if f.endswith(".safetensors")]
+    check(r.returncode == 0 and len(files) == 1 and "warning" not in r.stderr, "a file is made of one matrix in two layouts, too", r)
+
 r = tenon("show", "kernel", source, "-t", FLOATS, "--quantize", "q4f16_1")
 check(r.returncode == 0 and "product_q4f16_1" in r.stdout, "show knows its kernels", r)
 
