@@ -152,8 +152,8 @@ typedef struct gpu_rows {
         [GPU_MAX_LOOPS]; /* of its iterators: 1: rows run over it; 0: it runs within a row; c: rows of c turns each */
     int64_t lanes, group; /* threads of a row; rows of a thread block */
     const char *lane_tag, *group_tag;
-    int64_t vector;      /* neighbouring turns of the reduction that a thread takes; 0: 1 */
-    const tn_node *wide; /* an operand that has them next to each other, aligned; NULL: none */
+    int64_t vector;         /* neighbouring turns of the reduction that a thread takes; 0: 1 */
+    const tn_node *wide[2]; /* operands that have them next to each other; NULL: none */
     int64_t shared_left;
 } gpu_rows;
 /* Finds the rows: those of root's iterators that all results which it reads are indexed by. False: another block is no

@@ -56,6 +56,22 @@ is_gemv(const tnk_item *red, const tn_buffer_load **matrix)
     return have[m] == spatial && (have[1 - m] < spatial || spatial == 0);
 }
 
+/* Operands that are parameters and have the last iterator of the sum as their last index. */
+static void
+note_wide(gpu_rows *r, const tnk_item *red)
+{
+    const tn_buffer_load *l[2];
+    const tn_expr *last = NULL;
+    for (uint32_t k = 0; k < red->block->iters.n; k++)
+        if (tn_as_iter_var(red->block->iters.at[k])->iter_kind == TN_ITER_REDUCE)
+            last = tn_as_iter_var(red->block->iters.at[k])->var;
+    if (r->vector == 1 || !gpu_product_of(red->block, l) || l[0]->buffer == l[1]->buffer)
+        return;
+    for (int i = 0; i < 2; i++)
+        if (tnk_sch_is_param(r->s, l[i]->buffer) && l[i]->indices.at[l[i]->indices.n - 1] == last)
+            r->wide[i] = l[i]->buffer;
+}
+
 /* columns: as gpu_columns.c does, or not at all. */
 static const tn_node *
 attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool columns)
@@ -101,7 +117,7 @@ attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool columns
         r.vector = tnk_rule_choice(ctx, "vector", vectors, packed ? 1 : 5, r.vector);
         while (r.vector > 1 && (turns < 0 || turns % (r.vector * row)))
             r.vector /= 2;
-        r.wide = packed || r.vector == 1 ? NULL : matrix->buffer;
+        note_wide(&r, red);
         r.lanes = row;
         r.group = most > row ? most / row : 1;
         r.lane_tag = "threadIdx.x";

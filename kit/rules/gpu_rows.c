@@ -105,13 +105,18 @@ gpu_find_rows(gpu_rows *r)
     return reductions && (any || !some);
 }
 
-/* A thread loads its neighbours of the operand at once. */
+/* A thread loads its neighbours of an operand at once. */
 static bool
 stage(gpu_rows *r, tnk_item *block, tnk_item *lane)
 {
-    tnk_item *l[GPU_MAX_LOOPS], *copy = tnk_cache_read(r->s, block, r->wide, "local", NULL);
-    uint32_t n = copy && gpu_into(r->s, copy, "local", lane) ? gpu_own_loops(r->s, copy, l) : 0;
-    return n && tnk_set_kind(r->s, l[n - 1], TN_FOR_VECTORIZED);
+    tnk_item *l[GPU_MAX_LOOPS];
+    for (int i = 0; i < 2; i++) {
+        tnk_item *copy = r->wide[i] ? tnk_cache_read(r->s, block, r->wide[i], "local", NULL) : NULL;
+        uint32_t n = copy && gpu_into(r->s, copy, "local", lane) ? gpu_own_loops(r->s, copy, l) : 0;
+        if (r->wide[i] && (!n || !tnk_set_kind(r->s, l[n - 1], TN_FOR_VECTORIZED)))
+            return false;
+    }
+    return true;
 }
 
 static bool
@@ -145,7 +150,7 @@ bind_part(gpu_rows *r, tnk_item *block)
         tnk_item *lane = gpu_bind_threads(s, rows, r->group_tag, r->group)
                              ? gpu_bind_threads(s, turns, r->lane_tag, r->lanes)
                              : NULL;
-        return lane && (!r->wide || stage(r, block, lane));
+        return lane && stage(r, block, lane);
     }
     if (e >= r->lanes)
         return gpu_bind_threads(s, rows, r->lane_tag, r->lanes) &&
