@@ -81,6 +81,7 @@ struct gpu_generic_info {
     VkPhysicalDevice handle;
     VkPhysicalDeviceProperties props;
     VkPhysicalDeviceMemoryProperties memory;
+    VkDriverId driver_id; /* 0: not known */
     char driver[VK_MAX_DRIVER_NAME_SIZE], driver_info[VK_MAX_DRIVER_INFO_SIZE];
     uint64_t features; /* bits as GPU_GENERIC_FEATURES; less those that the settings leave out */
     uint64_t heap;     /* bytes of the device's own memory */

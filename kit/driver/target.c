@@ -458,13 +458,10 @@ from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, const struc
     const tn_node *attrs = section_attrs(ctx, conf, section, kind);
     if (!attrs)
         return false;
-    uint32_t n, before = tnb_diags_count(tn_diags(ctx));
+    uint32_t before = tnb_diags_count(tn_diags(ctx));
     bool ok = complete(ctx, section, k ? k->value : section, kind, attrs, more, out);
-    const tnb_conf_value **values =
-        tnb_conf_section_values(conf, tn_scratch(ctx), "target", section, &n);
-    if (n && (!ok || tnb_diags_count(tn_diags(ctx)) > before)) /* a warning, too */
-        tnb_diag_note(tn_diags(ctx), "the attributes are given in [target %s], %s:%u", section,
-                      values[0]->file, values[0]->line);
+    if (!ok || tnb_diags_count(tn_diags(ctx)) > before) /* a warning, too */
+        note_places(ctx, conf, section);
     return ok;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vulkan/vulkan_core.h>
 #include "tenon/base/file.h"
 #include "tenon/rt/plugin.h"
 #include "tenon/rt/vm.h"
@@ -36,6 +37,7 @@ static const char *(*layer_failed)(void);
 static long (*layer_count)(int what);
 static void (*layer_hang)(int on);
 static void (*layer_limits)(unsigned groups, unsigned bindings, unsigned range);
+static void (*layer_driver)(unsigned id);
 
 /* ---- devices, with settings ---- */
 
@@ -243,6 +245,23 @@ grids_beyond_the_limit_are_several(void **state)
     drv->module_free(dev, module);
     drv->free(dev, mem);
     drv->close(dev);
+}
+
+/* A feature that a driver has wrong is none of its device. */
+static void
+wrong_features_are_left_out(void **state)
+{
+    char text[512];
+    (void)state;
+    for (int nvidia = 0; nvidia < 2; nvidia++) {
+        layer_driver(nvidia ? VK_DRIVER_ID_NVIDIA_PROPRIETARY : 0);
+        void *dev = open_device(NULL);
+        layer_driver(0);
+        drv->describe(dev, text, sizeof text);
+        assert_int_equal(strstr(text, " int64") != NULL, !nvidia);
+        assert_non_null(strstr(text, " int16"));
+        drv->close(dev);
+    }
 }
 
 static void
@@ -918,6 +937,7 @@ find_layer(const char *build)
     *(void **)&layer_count = dlsym(h, "vk_layer_count");
     *(void **)&layer_hang = dlsym(h, "vk_layer_hang");
     *(void **)&layer_limits = dlsym(h, "vk_layer_limits");
+    *(void **)&layer_driver = dlsym(h, "vk_layer_driver");
     return true;
 }
 
@@ -984,6 +1004,7 @@ main(void)
         cmocka_unit_test(settings_choose_a_device),
         cmocka_unit_test(features_are_compared),
         cmocka_unit_test(grids_beyond_the_limit_are_several),
+        cmocka_unit_test(wrong_features_are_left_out),
         cmocka_unit_test(what_cannot_be_bound_is_told),
         cmocka_unit_test(launches_of_another_shape_are_refused),
         cmocka_unit_test(memory_is_divided_and_found_again),

@@ -17,7 +17,7 @@ static const char *failed;            /* the name of the call that did */
 static long live, made, submits, barriers;
 static bool never;
 static uint64_t last_value; /* that a counter had before work never ended */
-static uint32_t groups, bindings, range;
+static uint32_t groups, bindings, range, driver_id;
 
 /* ---- what a test calls ---- */
 EXPORT void
@@ -30,6 +30,8 @@ EXPORT void
 vk_layer_hang(int on);
 EXPORT void
 vk_layer_limits(unsigned max_groups, unsigned max_bindings, unsigned max_range);
+EXPORT void
+vk_layer_driver(unsigned id);
 
 /* From now on, call number `at` fails (1: the next). */
 void
@@ -70,6 +72,13 @@ vk_layer_limits(unsigned max_groups, unsigned max_bindings, unsigned max_range)
     groups = max_groups;
     bindings = max_bindings;
     range = max_range;
+}
+
+/* The driver that the device says it has; 0: its own. */
+void
+vk_layer_driver(unsigned id)
+{
+    driver_id = id;
 }
 
 static bool
@@ -289,6 +298,9 @@ own_GetPhysicalDeviceProperties2(VkPhysicalDevice d, VkPhysicalDeviceProperties2
         l->maxPerStageDescriptorStorageBuffers = bindings;
     if (range)
         l->maxStorageBufferRange = range;
+    for (VkBaseOutStructure *s = p->pNext; driver_id && s; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES)
+            ((VkPhysicalDeviceDriverProperties *)(void *)s)->driverID = (VkDriverId)driver_id;
 }
 
 /* ---- the chain ---- */

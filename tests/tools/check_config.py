@@ -64,9 +64,10 @@ def listed(page):
 def each(what, cases):
     """(section's text, wrong line): every one is told of with its line."""
     for i in range(0, len(cases), 25):
-        text, lines = "", {}
+        text, lines, last = "", {}, None
         for before, wrong in cases[i:i + 25]:
-            text += before
+            text += "" if before == last else before
+            last = before
             lines[text.count("\n") + 1] = before.split("\n")[0] + " " + wrong
             text += wrong + "\n"
         r, out = found(text)
@@ -77,10 +78,7 @@ def each(what, cases):
 attributes = [(f"[target t{i}]\nkind = {k}\n", f"{a} = {v}") for i, (k, a, v) in enumerate(listed("targets"))]
 check(len(attributes) > 40, f"{len(attributes)} attributes of targets leave something out")
 each("attributes of targets", attributes)
-options, before = [], None
-for p, o, v in listed("passes"):
-    options.append(("" if p == before else f"[pass {p}]\n", f"{o} = {v}"))
-    before = p
+options = [(f"[pass {p}]\n", f"{o} = {v}") for p, o, v in listed("passes")]
 check(len(options) > 15, f"{len(options)} options of passes leave something out")
 each("options of passes", options)
 
