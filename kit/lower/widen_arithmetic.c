@@ -142,6 +142,8 @@ reinterpreted(widening *w, const tn_expr *e, const tn_expr *was, const tn_expr *
     tnb_dtype to = tn_dtype_of(e), from = tn_dtype_of(was), word = TNB_DTYPE(TNB_UINT, 32);
     if (to.bits != from.bits || to.lanes != from.lanes || !lacks(w, to) != !lacks(w, from))
         return refuse(w, e, "a reinterpretation");
+    if (!lacks(w, to)) /* only what it is computed from changed */
+        return tnk_reinterpret(ctx, to, x);
     word.lanes = to.lanes;
     if ((to.code == TNB_FLOAT || from.code == TNB_FLOAT) && to.lanes != 1)
         return refuse(w, e, "a reinterpretation");
