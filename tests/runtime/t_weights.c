@@ -222,9 +222,8 @@ files_are_found_where_they_are_now(void **state)
     s = open_session(artifact, in_scratch("folder/moved.bin"));
     gives_sums(s);
     tnr_session_close(s);
-    s = open_session(artifact, in_scratch("absent"));
-    FAILS(run(s, out, &err), TNB_NOT_FOUND, "absent cannot be opened");
-    tnr_session_close(s);
+    tnr_session_options opt = {.runtime = rt, .weights = in_scratch("absent")};
+    FAILS(tnr_session_open(artifact, &opt, &s, &err), TNB_NOT_FOUND, "weights is '");
 }
 
 static void
