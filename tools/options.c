@@ -362,9 +362,10 @@ tnt_float(const tnt_args *a, const char *name, double otherwise, double lo, doub
     *out = otherwise;
     if (!v || (tnb_read_f64(v, strlen(v), out) && *out >= lo && *out <= hi))
         return true;
-    char least[32], most[32];
+    char least[32], most[32] = "";
     snprintf(least, sizeof least, lo == TNT_ABOVE_0 ? "above 0" : "of at least %.0f", lo);
-    snprintf(most, sizeof most, hi < TNT_FINITE ? " and at most %.0f" : "", hi);
+    if (hi < TNT_FINITE)
+        snprintf(most, sizeof most, " and at most %.0f", hi);
     tnt_usage(a->command, "option '--%s': expected a number %s%s, found '%s'", name, least, most,
               v);
     return false;

@@ -186,7 +186,7 @@ nearest_cpu(tn_ctx *ctx, const cpu_toolchain *cc, const char *mcpu)
     memcpy(argv, cc->command, cc->n * sizeof *argv);
     argv[cc->n] = "--print-supported-cpus";
     const char *at = cc->is_clang ? cpu_output_of(ctx, argv, true, &ok) : "";
-    while (at && n < MAX_LISTED && (at = strstr(at, "\n\t"))) {
+    for (at = at ? strstr(at, "\n\t") : NULL; at && n < MAX_LISTED; at = strstr(at, "\n\t")) {
         at += 2;
         names[n++] = tn_strn(ctx, at, strcspn(at, "\n"));
     }
