@@ -383,7 +383,8 @@ spirv_matrix_nest(tnk_visitor *v, const tn_for_loop *f)
 
 /* ---- sums of a loop around it ---- */
 
-/* The one annotated loop of the statement, if only loops, bindings and statements beside it stand between; `meets`: a barrier is among those. */
+/* The one annotated loop of the statement, if only loops, bindings and statements beside it stand between; `meets`: a barrier
+ * is among those. */
 static const tn_for_loop *
 sole_nest(const tn_stmt *s, bool *meets)
 {

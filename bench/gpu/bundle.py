@@ -129,7 +129,7 @@ class Bundle:
                 texts[what] = os.path.join(work, what + ".py")
                 with open(texts[what], "w", encoding="utf-8") as f:
                     f.write(c.text(sizes, exact))
-            for what in ("check", "time"):
+            for what in ("check", "time"):  # the profile: a product takes in the transposition of its operand
                 self.tenon("compile", "-q", texts[what], "--profile", "llm", "--set", "target.cuda.arch=sm_" + self.arch,
                            "-o", os.path.join(folder, what + ".tno"), target="cuda")
             self.tenon("run", "-q", texts["exact"], *given, "-o", work, target="cpu")

@@ -92,7 +92,8 @@ with_home(tnb_conf *c, const tnb_conf_value *v, const char *text, bool path, tnb
     return text[1] ? tnb_path_join(c->arena, home, text + 2) : home;
 }
 
-/* The same for a value: of a list for each item. Keys of sections that are open, attributes of targets say, are paths where they begin so. */
+/* The same for a value: of a list for each item. Keys of sections that are open, attributes of targets say, are paths where
+ * they begin so. */
 static bool
 put_home(tnb_conf *c, const tnb_conf_key *k, tnb_conf_value *v, tnb_diags *d)
 {

@@ -6,16 +6,17 @@
  *                                                       for k: C_local += A[i, k] * 2 ...
  *                                                       C[i, j] = C_local
  *
- * Cheap element-wise blocks are inlined. Every other block becomes a kernel: one thread computes one element of its result,
- * and reduces by itself into a register; where there are elements enough, it computes neighbours, as many as one load moves, if what they
- * read are neighbours too: A_local[0:4] = A[i, 4 * j : 4 * j + 4]; ...; B[i, 4 * j : 4 * j + 4] = B_local[0:4]. Loops that several blocks share, and iterations that depend on their order, stay
- * serial around the kernels. A function that is not in block form is run by one thread.
+ * Cheap element-wise blocks are inlined. Every other block becomes a kernel: one thread computes one element of its result, and
+ * reduces by itself into a register; where there are elements enough, it computes neighbours, as many as one load moves, if
+ * what they read are neighbours too: A_local[0:4] = A[i, 4 * j : 4 * j + 4]; ...; B[i, 4 * j : 4 * j + 4] = B_local[0:4]. Loops
+ * that several blocks share, and iterations that depend on their order, stay serial around the kernels. A function that is not
+ * in block form is run by one thread.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"
 
 enum {
-    VECTORS, /* as above */
+    VECTORS, /* neighbours for each thread, where they are worth it */
     TILED,   /* one element for each thread */
     FUSED,   /* reductions accumulate in memory */
     OUTER,   /* the outermost spatial loop alone is bound */

@@ -6,9 +6,10 @@
  *                                                B[b] = exp(s_shared)                        (by the first thread)
  *
  * Where what is read lies along the result (A[k, i]), threadIdx.x runs over 32 neighbours of it and threadIdx.y over the
- * reduction (gpu_columns.c, where it is large), unless the result is so large that a thread for each element keeps the device busy, or the reduction so short
- * that threads have nothing to share: then each thread reduces by itself into a register. A reduction of several results (the
- * largest value and its place, sum and sum of squares) is shared in the same way: gpu_together.c.
+ * reduction (gpu_columns.c, where it is large), unless the result is so large that a thread for each element keeps the device
+ * busy, or the reduction so short that threads have nothing to share: then each thread reduces by itself into a register. A
+ * reduction of several results (the largest value and its place, sum and sum of squares) is shared in the same way:
+ * gpu_together.c.
  */
 #include "../schedule/schedule_private.h"
 #include "gpu.h"

@@ -22,7 +22,6 @@ typedef struct fuser {
     tn_builder *b;
     const tnk_graph *g;
     tnb_ptrmap again; /* variable of a sum -> the one that the program gives */
-    bool changed;
 } fuser;
 
 /* The sum of `norm`, if both can be one program. */
@@ -109,7 +108,6 @@ fuse(tn_rewriter *r, const tn_node *n)
         return both;
     const tn_expr *sum = norm->args.at[0], *var = tn_dataflow_var_new(f->ctx, "lv", both->type),
                   *again = tn_dataflow_var_new(f->ctx, tn_var_name(sum), sum->type);
-    f->changed = true;
     tnb_ptrmap_set(&f->again, sum, again);
     return tn_binding_block_of(
         f->ctx,
@@ -119,34 +117,22 @@ fuse(tn_rewriter *r, const tn_node *n)
         true);
 }
 
+static const tn_node *
+each(void *user, const tn_node *func)
+{
+    fuser *f = user;
+    f->g = tnk_graph_new(f->ctx, func);
+    tnb_ptrmap_init(&f->again, tn_scratch(f->ctx));
+    tn_rewriter r = {.ctx = f->ctx, .user = f, .pre = fuse, .map = &f->again, .in_context = true};
+    return tn_rewrite(&r, func);
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
     fuser f = {.ctx = pc->ctx, .b = tn_builder_new(pc->ctx, m)};
-    TNB_VEC(const char *) names = {0};
-    TNB_VEC(const tn_node *) funcs = {0};
-    if (!llm_is_gpu(pc->target))
-        return m;
-    for (uint32_t i = 0; i < m->names.n; i++) {
-        const tn_node *func = m->funcs.at[i];
-        if (!tn_is(func, TN_KIND_FUNCTION))
-            continue;
-        f.g = tnk_graph_new(pc->ctx, func);
-        tnb_ptrmap_init(&f.again, tn_scratch(pc->ctx));
-        tn_rewriter r = {
-            .ctx = pc->ctx, .user = &f, .pre = fuse, .map = &f.again, .in_context = true};
-        const tn_node *out = tn_rewrite(&r, func);
-        if (tn_is_error(out))
-            return NULL;
-        if (out == func)
-            continue;
-        TNB_PUSH(tn_scratch(pc->ctx), names, tn_module_name(m, i));
-        TNB_PUSH(tn_scratch(pc->ctx), funcs, out);
-    }
-    if (!f.changed)
-        return m;
-    m = tn_module_set_all(pc->ctx, tn_builder_module(f.b), names.at, funcs.at, names.n);
-    return llm_run_list(pc, m, "DeadCodeElimination", "FuseAddRMSNorm");
+    const tn_module *out = llm_is_gpu(pc->target) ? llm_each_function(pc, m, f.b, each, &f) : m;
+    return !out || out == m ? out : llm_run_list(pc, out, "DeadCodeElimination", "FuseAddRMSNorm");
 }
 
 const tn_pass llm_fuse_add_rms_norm = {

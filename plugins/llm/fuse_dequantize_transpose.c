@@ -21,7 +21,7 @@ typedef struct fuser {
     tn_builder *b;
     const tn_module *m;
     const tnk_graph *g;
-    bool changed, dataflow; /* dataflow: of the block at hand */
+    bool dataflow; /* of the block at hand */
 } fuser;
 
 /* The block of a nest of loops around one block. */
@@ -108,37 +108,29 @@ fuse(tn_rewriter *r, const tn_node *n)
                                      : tn_var_new(f->ctx, "lv", w->type);
     const tn_expr *y = tn_call_of(f->ctx, product->op, tn_list_with(f->ctx, product->args, 1, var),
                                   product->attrs, product->ty_args, product->base.type);
-    f->changed = true;
     return tn_binding_block_of(f->ctx,
                                tn_listv(f->ctx, tn_var_binding_of(f->ctx, var, w),
                                         tn_var_binding_of(f->ctx, vb->var, y), NULL),
                                f->dataflow);
 }
 
+static const tn_node *
+each(void *user, const tn_node *func)
+{
+    fuser *f = user;
+    f->g = tnk_graph_new(f->ctx, func);
+    tn_rewriter r = {.ctx = f->ctx, .user = f, .pre = fuse};
+    return tn_rewrite(&r, func);
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
     fuser f = {.ctx = pc->ctx, .b = tn_builder_new(pc->ctx, m), .m = m};
-    TNB_VEC(const char *) names = {0};
-    TNB_VEC(const tn_node *) funcs = {0};
-    for (uint32_t i = 0; i < m->names.n; i++) {
-        const tn_node *func = m->funcs.at[i];
-        if (!tn_is(func, TN_KIND_FUNCTION))
-            continue;
-        f.g = tnk_graph_new(pc->ctx, func);
-        tn_rewriter r = {.ctx = pc->ctx, .user = &f, .pre = fuse};
-        const tn_node *out = tn_rewrite(&r, func);
-        if (tn_is_error(out))
-            return NULL;
-        if (out == func)
-            continue;
-        TNB_PUSH(tn_scratch(pc->ctx), names, tn_module_name(m, i));
-        TNB_PUSH(tn_scratch(pc->ctx), funcs, out);
-    }
-    if (!f.changed)
-        return m;
-    m = tn_module_set_all(pc->ctx, tn_builder_module(f.b), names.at, funcs.at, names.n);
-    return llm_run_list(pc, m, "DeadCodeElimination", "FuseDequantizeTranspose");
+    const tn_module *out = llm_each_function(pc, m, f.b, each, &f);
+    return !out || out == m
+               ? out
+               : llm_run_list(pc, out, "DeadCodeElimination", "FuseDequantizeTranspose");
 }
 
 const tn_pass llm_fuse_dequantize_transpose = {

@@ -4,9 +4,9 @@
  *     lv = R.permute_dims(w, axes=[1, 0])        lv1 = R.call_tir(cls.NT_matmul, (x, w), ...)
  *     lv1 = R.matmul(x, lv)                      NT_matmul[i, j] += x[i, k] * w[j, k]
  *
- * The transposition swaps the last two axes; it goes when nothing else uses it. What is only made wider before, w = R.astype(h, "float32")
- * of float16, is read as it was (unless widened=False, as upstream): a step of one row reads every weight once. Where batch extents cannot be proved equal, and where the
- * target has a rule of its own for the product (a legalizer), both operators stay. Products of float16 and bfloat16 are summed in
+ * The transposition swaps the last two axes; it goes when nothing else uses it. What was only made wider before it, R.astype(h,
+ * "float32") of float16, is read as it was: a step of one row reads every weight once (widened=False: not so, as upstream). Where batch
+ * extents cannot be proved equal, and where the target has a rule of its own for the product (a legalizer), both operators stay. Products of float16 and bfloat16 are summed in
  * float32 and rounded once, as R.matmul's are; sums=result sums as upstream does, in the result's dtype. Cases:
  * tests/pass/FuseTransposeMatmul.
  */
@@ -158,8 +158,9 @@ drop_unused(tn_rewriter *r, const tn_node *n)
 }
 
 static const tn_node *
-each(fuser *f, const tn_node *func)
+each(void *user, const tn_node *func)
 {
+    fuser *f = user;
     f->g = tnk_graph_new(f->ctx, func);
     f->func = func;
     tnb_ptrmap_init(&f->lost, tn_scratch(f->ctx));
@@ -174,20 +175,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 {
     fuser f = {.pc = pc, .ctx = pc->ctx, .b = tn_builder_new(pc->ctx, m)};
     f.wide = !strcmp(tn_option_str(pc, "sums"), "float32");
-    TNB_VEC(const char *) names = {0};
-    TNB_VEC(const tn_node *) funcs = {0};
-    for (uint32_t i = 0; i < m->names.n; i++) {
-        const tn_node *func = m->funcs.at[i];
-        const tn_node *out = tn_is(func, TN_KIND_FUNCTION) ? each(&f, func) : func;
-        if (tn_is_error(out))
-            return NULL;
-        if (out == func)
-            continue;
-        TNB_PUSH(tn_scratch(pc->ctx), names, tn_module_name(m, i));
-        TNB_PUSH(tn_scratch(pc->ctx), funcs, out);
-    }
-    return names.n ? tn_module_set_all(pc->ctx, tn_builder_module(f.b), names.at, funcs.at, names.n)
-                   : m;
+    return llm_each_function(pc, m, f.b, each, &f);
 }
 
 /* Sums in halves are not those of R.matmul. */

@@ -24,8 +24,8 @@ typedef struct lifter {
     tn_ctx *ctx;
     const tn_module *m;
     tn_builder *b;
-    tnb_strmap of;          /* name -> lifted */
-    bool changed, dataflow; /* dataflow: of the block at hand */
+    tnb_strmap of; /* name -> lifted */
+    bool dataflow; /* of the block at hand */
 } lifter;
 
 static bool
@@ -154,37 +154,30 @@ lift(tn_rewriter *r, const tn_node *n)
     if (own)
         result = tn_tuple_of(ctx, fields);
     bindings = tn_list_append(ctx, bindings, tn_var_binding_of(ctx, vb->var, result));
-    l->changed = true;
     return tn_binding_block_of(ctx, bindings, l->dataflow);
+}
+
+static const tn_node *
+each(void *user, const tn_node *func)
+{
+    lifter *l = user;
+    tn_rewriter r = {.ctx = l->ctx, .user = l, .pre = lift};
+    return tn_rewrite(&r, func);
 }
 
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
     lifter l = {.ctx = pc->ctx, .m = m, .b = tn_builder_new(pc->ctx, m)};
-    TNB_VEC(const char *) names = {0};
-    TNB_VEC(const tn_node *) funcs = {0};
     bool any = false;
     tnb_strmap_init(&l.of, tn_scratch(pc->ctx));
     for (uint32_t i = 0; llm_is_gpu(pc->target) && i < m->names.n; i++)
         if (tn_as_prim_func(m->funcs.at[i]))
             any |= find(&l, tn_module_name(m, i), tn_as_prim_func(m->funcs.at[i]));
-    for (uint32_t i = 0; any && i < m->names.n; i++) {
-        tn_rewriter r = {.ctx = pc->ctx, .user = &l, .pre = lift};
-        if (!tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
-            continue;
-        const tn_node *out = tn_rewrite(&r, m->funcs.at[i]);
-        if (tn_is_error(out))
-            return NULL;
-        if (out == m->funcs.at[i])
-            continue;
-        TNB_PUSH(tn_scratch(pc->ctx), names, tn_module_name(m, i));
-        TNB_PUSH(tn_scratch(pc->ctx), funcs, out);
-    }
-    if (!l.changed)
-        return m;
-    m = tn_module_set_all(pc->ctx, tn_builder_module(l.b), names.at, funcs.at, names.n);
-    return llm_run_list(pc, m, "DeadCodeElimination", "LiftTIRGlobalBufferAlloc");
+    const tn_module *out = any ? llm_each_function(pc, m, l.b, each, &l) : m;
+    return !out || out == m
+               ? out
+               : llm_run_list(pc, out, "DeadCodeElimination", "LiftTIRGlobalBufferAlloc");
 }
 
 const tn_pass llm_lift_tir_global_buffer_alloc = {

@@ -4,6 +4,7 @@
 #ifndef TENON_PLUGINS_LLM_H
 #define TENON_PLUGINS_LLM_H
 
+#include "tenon/core/builder.h"
 #include "tenon/core/pass.h"
 #include "tenon/core/text.h"
 
@@ -14,6 +15,12 @@
 /* `func` with the attribute; the same pointer if it has an equal one already (attach.c). */
 const tn_node *
 llm_attach(tn_ctx *ctx, const tn_node *func, const char *key, const tn_node *value);
+
+/* The module with what `each` makes of its functions (tensor programs aside), and with what was added to the builder, which is of this
+ * module; the same pointer if nothing changed. NULL after an error. */
+const tn_module *
+llm_each_function(const tn_pass_ctx *pc, const tn_module *m, tn_builder *b,
+                  const tn_node *(*each)(void *user, const tn_node *func), void *user);
 
 /* Whether the target (may be NULL) is of a GPU's kind, or has the key `gpu`. */
 bool

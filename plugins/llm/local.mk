@@ -34,6 +34,7 @@ plugins_llm_llm_la_SOURCES = \
 	plugins/llm/attach.c \
 	plugins/llm/dequantize.c \
 	plugins/llm/dequantize.h \
+	plugins/llm/each_function.c \
 	plugins/llm/llm.h \
 	plugins/llm/passes.def \
 	plugins/llm/pipeline.h \

@@ -20,7 +20,6 @@
 enum { FEW = 8 };
 
 typedef struct bounds {
-    const tn_module *m;
     const tn_node *of; /* tir_var_upper_bound of the function at hand */
     tnb_strmap large;  /* programs that some caller gives a number of rows without such a bound */
 } bounds;
@@ -116,7 +115,7 @@ specialize(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    bounds b = {.m = m};
+    bounds b = {0};
     if (!llm_is_gpu(pc->target))
         return m;
     tnb_strmap_init(&b.large, tn_scratch(pc->ctx));

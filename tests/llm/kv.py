@@ -42,7 +42,8 @@ CASES = [
 ]
 DEVICES = tenon("list", "devices").stdout
 TARGETS = ["cpu"] + (["opencl"] if re.search(r"^opencl .*\n    0: (?!not usable)", DEVICES, re.M) else [])
-# Pages of another dtype than what the model computes with.
+# Pages of another dtype than what the model computes with. With int8 and elements of up to 1.5, one of a value is off by 6e-3 and a score by
+# up to 2.6e-2: how many of a step's draws come near decides.
 CASES += [(f"pages of {d}", dict(), dict(float32_pages=int(d == "int8"), tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2), ("int8", 1.5e-2))]
 CASES += [("pages of int8, rotated where they are read", dict(mode=2), dict(tolerance=1e-2, dtype="int8"))]
 CASES += [("pages of int8, windows, a dimension without vectors", dict(hq=3, hk=3, d=7, rotary=6), dict(window=1, tolerance=1e-2, dtype="int8"))]

@@ -42,9 +42,9 @@ typedef struct tnr_session_options {
         drivers; /* device halves that are linked in (TNB_PLUGIN_SYMBOL(cpu_rt, tnr_plugin)), added to
                                                      an own runtime: no setting is then read and no plugin looked for */
     uint32_t n_drivers;
-    const char *
-        weights; /* where the files of weights are that the artifact names, as tnr_params_options.path; NULL: as recorded. Not for an artifact or
-                   function without such weights */
+    /* Where the files of weights are that the artifact names, as tnr_params_options.path; NULL: as recorded. Not for an artifact or
+     * function without such weights. */
+    const char *weights;
 } tnr_session_options;
 
 /* opt may be NULL. Errors as of tnr_artifact_open, tnr_artifact_pick and tnr_vm_new; TNB_NOT_FOUND: no such function, or nothing at
@@ -74,9 +74,10 @@ enum { TNR_BINDING_DIMS = 8 };
 /* Memory of the caller's for one input or output; zero-initialize what is not said. */
 typedef struct tnr_binding {
     const char *name; /* NULL: the input, or output, of the binding's place */
-    void *
-        data; /* of the host, dense and row-major. It begins at a multiple of an element's bytes. Inputs are read where they lie on devices that use the host's
-                         memory (from a multiple of 64 bytes on; else they are copied) and not changed. Outputs: NULL: only bytes, dtype and shape are wanted */
+    /* Of the host, dense and row-major. It begins at a multiple of an element's bytes. Inputs are read where they lie on devices that
+     * use the host's memory (from a multiple of 64 bytes on; else they are copied) and not changed. Outputs: NULL: only bytes, dtype
+     * and shape are wanted. */
+    void *data;
     uint64_t
         bytes; /* inputs: of the elements, or 0; outputs: room at `data`, then the bytes of the elements */
     tnb_dtype dtype; /* inputs: void: the function's. Outputs: set */
@@ -89,9 +90,8 @@ typedef struct tnr_binding {
 
 /* Calls the function. Every input is given once (weights that lie in files of their own are opened by the first call: errors as of
  * tnr_params_open), outputs that are not given are dropped. Returns when the outputs are written.
- * TNB_NOT_FOUND: no input or output of a name; TNB_INVALID: an input is missing or given twice, memory that does not begin at a multiple of an element's
- * bytes, or a call is under way; TNB_SHAPE: bytes
- * that are not those of the shape, too little room for an output (its binding says how much), a DLPack tensor of another shape, more than
+ * TNB_NOT_FOUND: no input or output of a name; TNB_INVALID: an input is missing or given twice, memory that does not begin at a
+ * multiple of an element's bytes, or a call is under way; TNB_SHAPE: bytes that are not those of the shape, too little room for an output (its binding says how much), a DLPack tensor of another shape, more than
  * TNR_BINDING_DIMS dimensions; TNB_TYPE: a DLPack tensor of another dtype; TNB_UNSUPPORTED: one that is not compact or not of the host; an
  * input or output that is no tensor (tnr_session_vm calls such functions); else as tnr_vm_call. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
