@@ -190,6 +190,9 @@ def main():
     unknown = set(a.case or ()) - {c.name for c in CASES}
     if unknown:
         sys.exit(f"bundle: no case {', '.join(sorted(unknown))}; there are {', '.join(c.name for c in CASES)}")
+    for name in ("tools/tenon", "tests/cuda/record/record", "bench/gpu/peak"):
+        if not os.path.exists(os.path.join(a.build, name)):
+            sys.exit(f"bundle: {a.build} has no {name}: run `make check TESTS=` there first")
     with tempfile.TemporaryDirectory() as work:
         b = Bundle(os.path.abspath(a.build), os.path.join(HERE, "..", ".."), a.arch, os.path.join(work, "tenon-gpu"))
         b.binaries()

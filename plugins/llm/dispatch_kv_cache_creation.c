@@ -420,10 +420,11 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 }
 
 static const tn_attr_schema options[] = {
-    {"kernels", TN_ATTR_STR, 0, "paged_kv.py", "TVMScript file of the kernels"},
+    {"kernels", TN_ATTR_STR, 0, "paged_kv.py", "TVMScript file of the kernels", "file"},
     {"attention", TN_ATTR_STR, 0, "",
      "TVMScript file of attention for targets whose attribute attention_threads is more than 0; "
-     "empty: that of kernels"},
+     "empty: that of kernels",
+     "file"},
     {"cache_dtype", TN_ATTR_STR, 0, "auto",
      "dtype of keys and values in pages, int8: with a scale for each token and head; auto: the "
      "model's"},

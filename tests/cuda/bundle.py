@@ -51,6 +51,8 @@ with open(os.path.join(folder, "cases", "softmax", "out.npy"), "r+b") as f:
 os.unlink(os.path.join(folder, "results", "check-softmax.done"))
 r = run("check")
 check(r.returncode == 1 and f"check: {n} cases, failed: softmax \n" in r.stdout, "a case that is wrong is named", r)
+r = spawn(BUNDLE[:2] + ["--build", path("nowhere"), "--out", path("x")])
+check(r.returncode != 0 and "has no tools/tenon: run `make check TESTS=`" in r.stderr, "a folder where nothing is built is told of", r)
 r = spawn(BUNDLE + ["--out", path("x"), "--case", "nothing"])
 check(r.returncode != 0 and "no case nothing; there are element-wise" in r.stderr, "an unknown case is refused", r)
 if LONG:
