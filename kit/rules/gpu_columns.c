@@ -108,7 +108,8 @@ choose(columns *c)
         return false;
     (void)is_read_by_vectors(c);
     int64_t usually = results / c->own * ROWS,
-            most = usually < FEW_THREADS ? c->t->threads : ROWS * COLUMNS;
+            most = usually < FEW_THREADS || c->t->threads < ROWS * COLUMNS ? c->t->threads
+                                                                           : ROWS * COLUMNS;
     c->rows = gpu_threads_for(c->t, turns, most / COLUMNS);
     c->rows = gpu_choose_threads(c->s->ctx, "rows", c->t->threads / COLUMNS, c->rows);
     int64_t steps = IN_FLIGHT / (c->own * c->bytes);
