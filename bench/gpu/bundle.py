@@ -18,8 +18,16 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST = 60 << 20
-PLUGINS = "cuda_rt", "interp", "cpu_rt"
+# Compiled here: kernels of opencl are source. Those of gpu_generic are compiled there, for what the device has: this needs passes, no compiler.
+TARGETS = "cuda", "opencl"
+PLUGINS = ("cuda_rt", "opencl_rt", "gpu_generic_rt", "interp", "cpu_rt", "gpu_generic", "cpu", "ops", "tir", "transform", "llm")
+PROBES = "opencl_probe", "gpu_generic_probe"
 SYSTEM = "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-linux"
+# A device that multiplies matrices of float16, as NVIDIA's do: their feature is off in gpu_generic:auto.
+MATRICES = {"kind": "vulkan", "max_threads_per_block": 1024, "max_shared_memory_per_block": 49152, "max_push_constants_size": 256, "thread_warp_size": 32,
+            "supports_float16": True, "supports_float64": True, "supports_int8": True, "supports_int16": True, "supports_int64": False,
+            "supports_16bit_buffer": True, "supports_8bit_buffer": True, "supports_buffer_device_address": True}
+SPARE = "libOpenCL.so", "libvulkan.so", "libstdc++.so", "libgcc_s.so"  # used where the machine has none: what is there may be newer
 
 MODULE = """\
 @I.ir_module
@@ -34,9 +42,11 @@ class Module:
 
 
 class Case:
-    """A kernel: shapes for the check and for times, from the same letters; bytes and operations of the latter; what PyTorch calls it."""
+    """A kernel: shapes for the check and for times, from the same letters; bytes and operations of the latter; what PyTorch calls it; with
+    `matrices`, as 16x16x16, only for gpu_generic's devices that multiply these."""
 
-    def __init__(self, name, dtype, inputs, expression, peer, small, large, work, tolerance=(1e-5, 1e-5), unit="float32"):
+    def __init__(self, name, dtype, inputs, expression, peer, small, large, work, tolerance=(1e-5, 1e-5), unit="float32", matrices=None):
+        self.matrices = matrices
         self.name, self.dtype, self.inputs, self.expression, self.small, self.large = name, dtype, inputs, expression, small, large
         self.peer, self.work, self.tolerance, self.unit = peer, work, tolerance, unit
 
@@ -81,6 +91,8 @@ CASES = [
          lambda m, k, n: (4 * (m * k + k * n + m * n), 2 * m * n * k), (1e-4, 1e-3)),
     Case("matmul-fp16", "float16", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", "a @ b", {"m": 128, "k": 128, "n": 128},
          {"m": 4096, "k": 4096, "n": 4096}, lambda m, k, n: (2 * (m * k + k * n + m * n), 2 * m * n * k), HALF, "matrix"),
+    Case("matmul-fp16-matrices", "float16", ("{m}, {k}", "{k}, {n}"), "R.matmul(a, b)", "a @ b", {"m": 128, "k": 128, "n": 128},
+         {"m": 4096, "k": 4096, "n": 4096}, lambda m, k, n: (2 * (m * k + k * n + m * n), 2 * m * n * k), HALF, "matrix", "16x16x16"),
     Case("conv2d", "float32", ("1, {c}, {n}, {n}", "{k}, {c}, 3, 3"), "R.nn.conv2d(a, b, padding=[1, 1, 1, 1])", "F.conv2d(a, b, padding=1)",
          {"c": 8, "k": 12, "n": 14}, {"c": 256, "k": 256, "n": 128}, lambda c, k, n: (4 * (c * n * n + k * n * n), 18 * c * k * n * n), (1e-4, 1e-3)),
     Case("sort", "float32", ("{n}, {m}",), "R.sort(a, axis=1)", "torch.sort(a, 1)", {"n": 5, "m": 300}, {"n": 256, "m": 4096},
@@ -126,12 +138,18 @@ class Bundle:
         with tempfile.TemporaryDirectory() as work:
             texts = {}
             for what, sizes, exact in (("check", c.small, False), ("time", c.large, False), ("exact", c.small, True)):
-                texts[what] = os.path.join(work, what + ".py")
+                texts[what] = os.path.join(work if exact else folder, what + ".py")
                 with open(texts[what], "w", encoding="utf-8") as f:
                     f.write(c.text(sizes, exact))
-            for what in ("check", "time"):  # the profile: a product takes in the transposition of its operand
-                self.tenon("compile", "-q", texts[what], "--profile", "llm", "--set", "target.cuda.arch=sm_" + self.arch,
-                           "-o", os.path.join(folder, what + ".tno"), target="cuda")
+            kinds = {"gpu_generic": json.dumps(dict(MATRICES, cooperative_matrix=c.matrices))} if c.matrices else {t: t for t in TARGETS}
+            for target, kind in kinds.items():
+                os.makedirs(os.path.join(folder, target))
+                for what in ("check", "time"):  # the profile: a product takes in the transposition of its operand
+                    self.tenon("compile", "-q", texts[what], "--profile", "llm", "--set", "target.cuda.arch=sm_" + self.arch,
+                               "-o", os.path.join(folder, target, what + ".tno"), target=kind)
+            if c.matrices:
+                with open(os.path.join(folder, "matrices"), "w", encoding="utf-8") as f:
+                    f.write(c.matrices + "\n")
             self.tenon("run", "-q", texts["exact"], *given, "-o", work, target="cpu")
             shutil.copy(glob.glob(os.path.join(work, "0-*.npy"))[0], os.path.join(folder, "out.npy"))
         nbytes, operations = c.work(**c.large)
@@ -142,7 +160,7 @@ class Bundle:
                 f.write(text + "\n")
 
     def binaries(self):
-        for d in ("bin", "lib", "plugins"):
+        for d in ("bin", "lib", "plugins", "spare"):
             os.makedirs(self.path(d))
         for name in ("tools/tenon", "tests/cuda/record/record", "bench/gpu/peak"):
             folder, base = os.path.split(name)
@@ -155,15 +173,21 @@ class Bundle:
             shutil.copy(os.path.realpath(file), self.path("lib", os.path.basename(file)))
         for name in PLUGINS:
             for file in glob.glob(os.path.join(self.build, "plugins-stage", name + ".*")):
-                shutil.copy(os.path.realpath(file), self.path("plugins"))
+                shutil.copy(os.path.realpath(file), self.path("plugins", os.path.basename(file)))
+        for name in PROBES:
+            shutil.copy(os.path.realpath(os.path.join(self.build, "plugins-stage", name)), self.path("plugins", name))
         env = dict(os.environ, LD_LIBRARY_PATH=self.path("lib"))
         for file in [self.path("bin", "tenon")] + glob.glob(self.path("plugins", "*.so")):
             for line in subprocess.run(["ldd", file], env=env, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines():
                 words = line.split()
                 if len(words) > 2 and words[1] == "=>" and words[2].startswith("/") and not words[0].startswith(SYSTEM):
-                    to = self.path("lib", words[0])
+                    to = self.path("spare" if words[0].startswith(SPARE) else "lib", words[0])
                     if not os.path.exists(to):
                         shutil.copy(words[2], to)
+        for line in subprocess.run(["/sbin/ldconfig", "-p"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines():
+            words = line.split()
+            if words and words[0] == "libvulkan.so.1" and not os.path.exists(self.path("spare", words[0])):
+                shutil.copy(os.path.realpath(words[-1]), self.path("spare", words[0]))
         for file in glob.glob(self.path("bin", "*")) + glob.glob(self.path("lib", "*")) + glob.glob(self.path("plugins", "*.so")):
             subprocess.run(["strip", "--strip-unneeded", file], stderr=subprocess.DEVNULL, check=False)
         shutil.copytree(os.path.join(self.source, "conf"), self.path("conf"))
