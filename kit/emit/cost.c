@@ -308,11 +308,100 @@ repeated(counting *c, const tn_expr *times, const tn_stmt *body)
     }
 }
 
+/* ---- products that a warp computes at once ---- */
+
+enum { SIDES = 3 };
+
+typedef struct unit {
+    counting *c;
+    const tn_for_loop *loops[SIDES];
+    int64_t extents[SIDES];
+    const tn_buffer_store *store;
+    bool uses[SIDES]; /* what find_loops looks for: the loops that an expression counts with */
+    int64_t bytes;    /* of operands */
+} unit;
+
+/* The loops down to the one store; statements around it are barriers and bindings, conditions choose the thread that stands for all. */
+static bool
+find_nest(unit *u, const tn_stmt *s)
+{
+    uint32_t n = 0;
+    while (s && !tn_is(s, TN_KIND_BUFFER_STORE)) {
+        const tn_seq *all = tn_as_seq(s);
+        const tn_for_loop *f = tn_as_for_loop(s);
+        const tn_if_stmt *cond = tn_as_if_stmt(s);
+        if (f) {
+            if (n == SIDES || !tn_int_value(f->extent, &u->extents[n]) || u->extents[n] < 1 ||
+                u->extents[n] > INT16_MAX)
+                return false;
+            u->loops[n++] = f;
+        }
+        s = f ? f->body : cond ? cond->then_case : NULL;
+        for (uint32_t i = 0; all && i < all->stmts.n; i++) {
+            const tn_bind *b = tn_as_bind(all->stmts.at[i]);
+            if (b)
+                tnb_ptrmap_set(&u->c->values, b->var, (void *)(uintptr_t)b->value);
+            else if (!tn_is(all->stmts.at[i], TN_KIND_EVALUATE))
+                s = all->stmts.at[i];
+        }
+    }
+    u->store = s ? tn_as_buffer_store(s) : NULL;
+    return u->store && n == SIDES;
+}
+
+static tn_walk_step
+find_loops(void *user, const tn_node *n)
+{
+    unit *u = user;
+    for (int i = 0; i < SIDES; i++) {
+        if (n == u->loops[i]->var) {
+            u->uses[i] = true;
+            return TN_WALK_ON;
+        }
+    }
+    const tn_expr *is = tn_is_var(n) ? tnb_ptrmap_get(&u->c->values, n) : NULL;
+    if (is)
+        tn_walk(is, TN_WALK_ONCE, find_loops, NULL, u);
+    return TN_WALK_ON;
+}
+
+static tn_walk_step
+operand(void *user, const tn_node *n)
+{
+    unit *u = user;
+    const tn_buffer_load *l = tn_as_buffer_load(n);
+    if (!l || l->buffer == u->store->buffer)
+        return TN_WALK_ON;
+    int64_t bytes = (int64_t)tnb_dtype_bytes(tn_as_buffer(l->buffer)->dtype);
+    memset(u->uses, 0, sizeof u->uses);
+    for (uint32_t i = 0; i < l->indices.n; i++)
+        tn_walk(l->indices.at[i], TN_WALK_ONCE, find_loops, NULL, u);
+    for (int i = 0; i < SIDES; i++)
+        bytes *= u->uses[i] ? u->extents[i] : 1;
+    u->bytes += bytes;
+    return TN_WALK_ON;
+}
+
+/* All threads of the warp share the operations. Each element of the operands is loaded once for it, sums stay in its registers. */
+static bool
+by_matrix_unit(counting *c, const tn_for_loop *f)
+{
+    unit u = {.c = c};
+    if (!tn_dict_get(f->annotations, TNK_MATRIX_UNIT) || !find_nest(&u, TN_NODE(f)))
+        return false;
+    tn_walk(u.store->value, 0, operand, NULL, &u);
+    c->once[SHARED] += u.bytes / c->out->warp;
+    c->once[FLOATS] += 2 * u.extents[0] * u.extents[1] * u.extents[2] / c->out->warp;
+    return true;
+}
+
 static void
 loop(counting *c, const tn_for_loop *f)
 {
     bool is_block;
     int dim;
+    if (by_matrix_unit(c, f))
+        return;
     uint32_t mark = tn_arith_push(c->arith, NULL);
     if (f->for_kind == TN_FOR_THREAD_BINDING && tnk_thread_tag(f->thread_tag, &is_block, &dim)) {
         if (is_block)

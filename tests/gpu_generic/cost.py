@@ -62,6 +62,21 @@ thin = write("thin.py", MODULE[:MODULE.index("    @T.prim_func")] + '''    @R.fu
 r = tenon("show", "kernel", thin, "matmul", "-t", "gpu_generic", "--cost")
 check(re.search(r"^  threads of a block     32 x 8 x 1 ", r.stdout, re.M) and re.search(r"^  bank conflicts +none$", r.stdout, re.M) and
       re.search(r"^  shared bytes +[1-9]", r.stdout, re.M), "threadIdx.y sums in shared memory without conflicts", r)
+# 256 by 256 by 256 in tiles of 64 by 64 and steps of 32: 4 warps with 32 by 32 each
+square = write("square.py", MODULE[:MODULE.index("    @T.prim_func")] + '''    @R.function
+    def main(x: R.Tensor((256, 256), "float16"), w: R.Tensor((256, 256), "float16")):
+        with R.dataflow():
+            b = R.matmul(x, w, out_dtype="float32")
+            R.output(b)
+        return b
+''')
+units = ('{"kind": "vulkan", "supports_float16": true, "supports_16bit_buffer": true, "thread_warp_size": 32, "max_shared_memory_per_block": 32768, '
+         '"cooperative_matrix": "16x16x16"}')
+r = tenon("show", "kernel", square, "matmul", "-t", units, "--cost")
+loads, stores = 16 * 8 * 4 * (32 + 32) * 32 * 2, 16 * 8 * 2 * 64 * 32 * 2  # of the products; of the tiles
+check(re.search(rf"^  float operations +{2 * 256 ** 3}$", r.stdout, re.M), "matrix units: the threads of a warp share a product", r)
+shared = re.search(r"^  shared bytes +(\d+) ", r.stdout, re.M)
+check(shared and loads + stores <= int(shared.group(1)) < loads + stores + 16 * 64 * 64 * 4 * 3, "and load each element of its operands once", r)
 if os.path.exists(os.path.join(os.environ["TENON_PLUGIN_PATH"], "cpu.so")):
     plain = write("plain.py", MODULE[:MODULE.index("    @T.prim_func")] + '''    @R.function
     def main(y: R.Tensor((4, 32), "float32")):

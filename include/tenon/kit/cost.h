@@ -12,7 +12,8 @@ extern "C" {
 enum { TNK_BANKS = 32, TNK_BANK_BYTES = 4, TNK_SECTOR_BYTES = 32 };
 
 /* In the context's arena. Numbers of all threads of a launch are expressions over the kernel's scalars, as if every condition held:
- * none is passed. Of a kernel with a form for warps of a known size that form is counted. */
+ * none is passed. Of a kernel with a form for warps of a known size that form is counted. Of a product by matrix units (TNK_MATRIX_UNIT)
+ * its warp's threads share the operations, and each element of the operands is loaded once. */
 typedef struct tnk_cost {
     const tn_expr *blocks;
     int64_t threads[3], block_threads; /* of a block */
