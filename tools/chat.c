@@ -46,7 +46,8 @@ put_text(void *user, const char *s, size_t n)
     tnb_buf_put(&c->answer, s, n);
     if (fwrite(s, 1, n, stdout) != n || fflush(stdout) != 0) {
         c->failed = !tnt_was_interrupted(); /* a signal ends a write early */
-        clearerr(stdout);
+        if (!c->failed)
+            clearerr(stdout);
     }
     return !c->failed && !tnt_was_interrupted();
 }

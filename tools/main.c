@@ -174,6 +174,37 @@ occupy_standard_streams(void)
             (void)!open("/dev/null", fd == STDOUT_FILENO ? O_RDONLY : O_WRONLY);
 }
 
+static int output_error; /* errno of the last write to standard output that failed */
+
+static ssize_t
+write_output(void *none, const char *bytes, size_t n)
+{
+    size_t done = 0;
+    (void)none;
+    while (done < n) {
+        ssize_t k = write(STDOUT_FILENO, bytes + done, n - done);
+        if (k < 0) {
+            output_error = errno;
+            break;
+        }
+        done += (size_t)k;
+    }
+    return (ssize_t)done;
+}
+
+/* Standard output remembers why it could not be written: a stream only knows that it could not. */
+static void
+watch_output(void)
+{
+    static char line[BUFSIZ];
+    FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
+    if (!f)
+        return;
+    (void)setvbuf(f, isatty(STDOUT_FILENO) ? line : NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF,
+                  BUFSIZ);
+    stdout = f;
+}
+
 static int
 run(int argc, char **argv)
 {
@@ -225,10 +256,13 @@ main(int argc, char **argv)
 {
     occupy_standard_streams();
     tnb_on_no_memory(out_of_memory);
+    watch_output();
     const int status = run(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fputs("tenon: cannot write standard output\n", stderr);
-        return TNT_FAILED;
-    }
-    return status;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "tenon: cannot write standard output%s%s\n", output_error ? ": " : "",
+            output_error ? strerror(output_error) : "");
+    if (output_error == ENOSPC)
+        fputs("  hint: free some space on that file system\n", stderr);
+    return TNT_FAILED;
 }

@@ -126,4 +126,14 @@ check(r.returncode == 0 and r.stdout == want.stdout, "closed standard error chan
 r = subprocess.run(["sh", "-c", 'exec "$0" "$@" <&-', TENON, "run", TNO, "-i", "image=-"], capture_output=True, text=True, timeout=300)
 refused("closed standard input", r, "cannot read 'standard input'")
 
+# ---- standard output that takes nothing ----
+for args in (["--version"], ["--help"], ["run", "--help"], ["help", "compile"], ["list", "ops"], ["list", "ops", "--json"], ["show", "passes"], ["show", "config"], ["show", "settings"], ["doctor"],
+             ["run", TNO], ["bench", TNO, "--runs", "2"], ["opt", TEXT, "-p", ""], ["show", "model", MODEL], ["show", "model", MODEL, "--json"], ["help", "--completion", "bash"]):
+    with open("/dev/full", "w") as f:
+        r = subprocess.run([TENON, *args], stdout=f, stderr=subprocess.PIPE, text=True, timeout=300)
+    r.stdout = ""
+    check(r.returncode == 1 and "cannot write standard output: No space left on device\n  hint: free some space" in r.stderr, f"tenon {' '.join(map(os.path.basename, args))} on a full disk says why", r)
+    r = subprocess.run(["sh", "-c", 'exec "$0" "$@" >&-', TENON, *args], stderr=subprocess.PIPE, text=True, timeout=300)
+    r.stdout = ""
+    check(r.returncode == 1 and "cannot write standard output: Bad file descriptor" in r.stderr, f"tenon {' '.join(map(os.path.basename, args))} with a closed output says why", r)
 done()
