@@ -3,6 +3,7 @@
  * transformers by compare_templates.py. */
 #include "tests/base/harness.h"
 #include "tenon/lm/chat.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -247,12 +247,12 @@ memory_that_is_not_aligned_is_told_of(void **state)
         assert_int_equal(tnr_session_run(session, &in, 1, &out, 1, &err), TNB_INVALID);
         assert_non_null(strstr(err.message, "': its memory begins "));
     }
-    tnb_err err = {0};
     static float y[N];
     for (int off = 4; off < 64; off += 4) { /* copied for the kernels */
         tnr_binding in = {.data = bytes + off}, out = {.data = y, .bytes = sizeof y};
         OK(tnr_session_run(session, &in, 1, &out, 1, &err));
     }
+    tnb_err err = {0};
     tnr_session *s = NULL;
     assert_int_equal(tnr_session_open_memory(bytes + 8, 4096, NULL, &s, &err), TNB_INVALID);
     assert_non_null(strstr(err.message, "begins 8 bytes behind a multiple of 64"));

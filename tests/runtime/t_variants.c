@@ -92,12 +92,12 @@ picked(const char *set, const char *wanted, char what[1000])
     tnr_runtime_options opt = {.conf = conf};
     tnr_runtime *rt = NULL;
     tnr_session *s = NULL;
-    tnb_err err = {0};
+    tnb_err refused = {0};
     const char *why;
     int got = -1;
     OK(tnr_runtime_new(&opt, &rt, &err));
     tnr_session_options so = {.size = sizeof so, .runtime = rt, .target = wanted};
-    if (tnr_session_open_memory(bytes, n, &so, &s, &err) == TNB_OK) {
+    if (tnr_session_open_memory(bytes, n, &so, &s, &refused) == TNB_OK) {
         tnr_value ret;
         OK(tnr_vm_call(tnr_session_vm(s), "main", NULL, 0, &ret, &err));
         got = (int)ret.u.i;
@@ -108,7 +108,7 @@ picked(const char *set, const char *wanted, char what[1000])
         snprintf(what, 1000, "%s", why);
         tnr_release(&ret);
     } else {
-        snprintf(what, 1000, "%s / %s", err.message, err.hint);
+        snprintf(what, 1000, "%.500s / %.400s", refused.message, refused.hint);
     }
     tnr_session_close(s);
     tnr_runtime_free(rt);
