@@ -337,6 +337,34 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
     return tnb_diags_errors(tn_diags(r->ctx)) == errors;
 }
 
+static void
+warn_of_name(struct run *r, const tn_pass *pass, const tn_attr_schema *a, const char *name)
+{
+    tnb_err err = {0};
+    if (!r->ctx->reg || tn_find_entry(r->ctx->reg, a->allowed, name, &err))
+        return;
+    tn_warn(r->ctx, 0, "pass %s: option '%s': %s", pass->base.name, a->name, err.message);
+    if (*err.hint)
+        tnb_diag_hint(tn_diags(r->ctx), "%s", err.hint);
+}
+
+/* Names of operators and of external code generators in options that no plugin provides: they have no effect. */
+static void
+warn_of_names(struct run *r, const tn_pass *pass, const tn_node *options)
+{
+    for (const tn_attr_schema *a = pass->options; a && a->name; a++) {
+        const tn_array *names = tn_as_array(tn_dict_get(options, a->name));
+        const tn_dict *d = tn_as_dict(tn_dict_get(options, a->name));
+        if (!a->allowed || (strcmp(a->allowed, "op") != 0 && strcmp(a->allowed, "external") != 0))
+            continue;
+        for (uint32_t i = 0; i < (names ? names->items.n : 0); i++)
+            if (tn_as_string_imm(names->items.at[i]))
+                warn_of_name(r, pass, a, tn_as_string_imm(names->items.at[i])->value);
+        for (uint32_t i = 0; i < (d ? d->items.n : 0); i++)
+            warn_of_name(r, pass, a, tn_as_pair(d->items.at[i])->key);
+    }
+}
+
 static const tn_module *
 run_one(struct run *r, const tn_pass *pass, const tn_module *m)
 {
@@ -350,6 +378,7 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
         return NULL;
     if (!load_needs(r, pass))
         return fail(r, m, "while loading what is needed by");
+    warn_of_names(r, pass, options);
     tn_pass_ctx pc = {.ctx = ctx,
                       .target = r->opt->target,
                       .options = options,

@@ -187,8 +187,10 @@ fits(const char *allowed, const tn_node *v)
             return false;
     if (tn_is(v, TN_KIND_STRING_IMM))
         return is_alternative(allowed, ((const tn_string_imm *)v)->value);
-    if (tn_is(v, TN_KIND_DTYPE_IMM))
-        return is_alternative(allowed, kind_of(((const tn_dtype_imm *)v)->value));
+    if (tn_is(v, TN_KIND_DTYPE_IMM)) {
+        tnb_dtype d = ((const tn_dtype_imm *)v)->value;
+        return is_alternative(allowed, kind_of(d)) || is_alternative(allowed, tnb_dtype_print(d).s);
+    }
     if (tn_is(v, TN_KIND_FLOAT_IMM))
         return number_fits(allowed, ((const tn_float_imm *)v)->value);
     return !tn_int_value(v, &i) || number_fits(allowed, (double)i);
@@ -198,7 +200,7 @@ const char *
 tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s)
 {
     const char *t = s->allowed, *dots = t ? strstr(t, "..") : NULL;
-    if (!t)
+    if (!t || strcmp(t, "unused") == 0)
         return "";
     if (strcmp(t, "axis") == 0)
         return "-rank to rank - 1";
@@ -209,23 +211,50 @@ tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s)
     if (dots)
         return tn_strf(ctx, "%.*s to %s", (int)(dots - t), t, dots + 2);
     tnb_buf b = {0};
+    const bool open = *t == '~';
+    t += open;
     for (const char *end; *t; t = *end ? end + 1 : end) {
         end = t + strcspn(t, "|");
-        tnb_buf_printf(&b, "%s%.*s", !b.n ? "" : *end ? ", " : " or ", (int)(end - t), t);
+        tnb_buf_printf(&b, "%s%.*s", !b.n ? "" : *end || open ? ", " : " or ", (int)(end - t), t);
     }
-    if (s->type == TN_ATTR_DTYPE)
+    if (open)
+        tnb_buf_puts(&b, "; others are kept");
+    else if (s->type == TN_ATTR_DTYPE)
         tnb_buf_puts(&b, " types");
     const char *words = tn_strf(ctx, "%s", b.s ? b.s : "");
     tnb_buf_free(&b);
     return words;
 }
 
+/* The alternative that is nearest to a text; NULL: none is near. */
+static const char *
+nearest_alternative(tn_ctx *ctx, const char *allowed, const char *text)
+{
+    TNB_VEC(const char *) names = {0};
+    for (const char *end; *allowed; allowed = *end ? end + 1 : end) {
+        end = allowed + strcspn(allowed, "|");
+        TNB_PUSH(tn_scratch(ctx), names, tn_strn(ctx, allowed, (size_t)(end - allowed)));
+    }
+    return tnb_nearest(text, names.at, names.n);
+}
+
+bool
+tn_text_is_known(tn_ctx *ctx, const char *allowed, const char *text, const char **near)
+{
+    *near = NULL;
+    if (!*text || is_alternative(allowed + 1, text))
+        return true;
+    *near = nearest_alternative(ctx, allowed + 1, text);
+    return false;
+}
+
 /* Whether somebody else looks at the value. */
 static bool
 is_for_others(const char *allowed)
 {
-    static const char *const words[] = {"axis", "axes", "program", "file", "rule", "pattern", "op"};
-    bool is = false;
+    static const char *const words[] = {"axis",    "axes", "program",  "file",   "rule",
+                                        "pattern", "op",   "external", "target", "unused"};
+    bool is = *allowed == '~';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         is |= strcmp(allowed, words[i]) == 0;
     return is;
@@ -240,6 +269,10 @@ check_allowed(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_sc
     bool each = s->type == TN_ATTR_INTS || s->type == TN_ATTR_FLOATS || s->type == TN_ATTR_STRS;
     tn_error(ctx, 0, TNB_INVALID, "%s: %s '%s' is %s, expected %s%s", owner, what, s->name,
              tn_text(ctx, v), tn_allowed_words(ctx, s), each ? " in each entry" : "");
+    const tn_string_imm *text = tn_as_string_imm(v);
+    const char *near = text ? nearest_alternative(ctx, s->allowed, text->value) : NULL;
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
     return false;
 }
 

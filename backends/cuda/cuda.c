@@ -34,10 +34,13 @@ static const tn_attr_schema attrs[] = {
      "the file of NVRTC (libnvrtc.so), which compiles kernels; empty: the system's, or that of the "
      "CUDA Toolkit",
      "file"},
-    {"libs", TN_ATTR_STRS, 0, "[]", "libraries of upstream's targets; kept, not used"},
-    {"keys", TN_ATTR_STRS, 0, "[\"cuda\", \"gpu\"]", "what passes look at beside the kind"},
-    {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
-    {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
+    {"libs", TN_ATTR_STRS, 0, "[]", "libraries of upstream's targets; kept, not used", "unused"},
+    {"keys", TN_ATTR_STRS, 0, "[\"cuda\", \"gpu\"]", "what passes look at beside the kind",
+     "~cuda|gpu"},
+    {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used",
+     "unused"},
+    {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used",
+     "unused"},
     TNK_ATTR_CHECK_INDICES,
     {0},
 };

@@ -241,6 +241,8 @@ gpu_generic_check_setting(void *self, const char *key, const char *value, tnb_er
                         value, n->least, n->most);
     if (strcmp(key, "type") == 0)
         return check_type(value, err);
+    if (strcmp(key, "leave_out") == 0)
+        return gpu_generic_features_leave_out(NULL, value, err);
     for (size_t i = 0; i < sizeof booleans / sizeof *booleans; i++)
         if (strcmp(key, booleans[i]) == 0 && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
             return tnb_fail(err, TNB_INVALID, "[device gpu_generic] %s = %.60s: it is yes or no",

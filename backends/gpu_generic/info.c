@@ -117,7 +117,8 @@ gpu_generic_features_leave_out(struct gpu_generic_info *info, const char *list, 
                             "[device gpu_generic] leave_out: '%.*s' is no feature of Vulkan that "
                             "is used, as shaderFloat16 and bufferDeviceAddress are",
                             (int)(n < 60 ? n : 60), s);
-        info->features &= ~(UINT64_C(1) << bit);
+        if (info)
+            info->features &= ~(UINT64_C(1) << bit);
         s += n;
     }
     return TNB_OK;

@@ -107,7 +107,7 @@ void
 gpu_generic_features_chain(const struct gpu_generic_info *info, struct gpu_generic_features *out);
 const char *
 gpu_generic_vulkan_name(unsigned bit);
-/* Takes the features named in the list (between commas or blanks) from the bits. */
+/* Takes the features named in the list (between commas or blanks) from the bits; `info` NULL: only looks at the names. */
 TNB_MUST_CHECK tnb_status
 gpu_generic_features_leave_out(struct gpu_generic_info *info, const char *list, tnb_err *err);
 const char *

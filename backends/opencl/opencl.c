@@ -9,7 +9,9 @@
 static const char *const kinds[] = {"opencl", NULL};
 
 static const tn_attr_schema attrs[] = {
-    {"device", TN_ATTR_STR, 0, "\"\"", "family of devices: adreno, mali"},
+    {"device", TN_ATTR_STR, 0, "\"\"",
+     "family of devices: schedules that were measured for one are not taken for another",
+     "~adreno|mali"},
     {"max_shared_memory_per_block", TN_ATTR_INT, 0, "16384",
      "bytes of local memory a group may use", ">=0"},
     {"max_threads_per_block", TN_ATTR_INT, 0, "256", "work items a group may have", "1..65536"},
@@ -35,9 +37,12 @@ static const tn_attr_schema attrs[] = {
      "1|2|4|8|16|32|64"},
     {"max_function_args", TN_ATTR_INT, 0, "128", "arguments a kernel may have", ">=1"},
     {"libs", TN_ATTR_STRS, 0, "[]", "libraries that operators may be given to: clml"},
-    {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind"},
-    {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used"},
-    {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used"},
+    {"keys", TN_ATTR_STRS, 0, "[\"opencl\", \"gpu\"]", "what passes look at beside the kind",
+     "~opencl|gpu|adreno|mali|texture|clml"},
+    {"host", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "target of the host code; kept, not used",
+     "unused"},
+    {"tag", TN_ATTR_STR, 0, "\"\"", "the tag that the target was made from; kept, not used",
+     "unused"},
     TNK_ATTR_CHECK_INDICES,
     {0},
 };

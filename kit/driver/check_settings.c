@@ -90,9 +90,8 @@ file_of(const tnb_diag *d)
     return d->place.file ? d->place.file : "";
 }
 
-/* Forgets what was recorded from `from` on if all of it was recorded before: targets share sections, and [pass NAME]. */
-static void
-forget_repeated(tnb_diags *d, uint32_t from)
+void
+driver_forget_repeated(tnb_diags *d, uint32_t from)
 {
     uint32_t n = tnb_diags_count(d);
     for (uint32_t i = from; i < n; i++) {
@@ -145,29 +144,65 @@ entry_exists(tn_ctx *ctx, const char *kind, const char *name)
     return family && tnb_plugins_unusable(plugins, kind, name, NULL);
 }
 
-/* Options that name rules, patterns or operators name such that there are. */
-static void
-check_entries(tn_ctx *ctx, const tn_pass *pass, const tn_node *options, tnb_place place)
+static const char *
+words_of(const char *kind)
 {
-    static const char *const kinds[] = {"rule", "pattern", "op"};
+    return strcmp(kind, "op") == 0         ? "operator"
+           : strcmp(kind, "external") == 0 ? "external code generator"
+                                           : kind;
+}
+
+static void
+check_entry(tn_ctx *ctx, const tnb_conf *conf, const tn_pass *pass, const tn_attr_schema *a,
+            const char *name, tnb_place place)
+{
+    const char *kind = a->allowed;
+    const bool target = strcmp(kind, "target") == 0;
+    if (target ? driver_is_target(ctx, conf, name) : entry_exists(ctx, kind, name))
+        return;
+    if (target)
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NOT_FOUND, place,
+                   "pass %s: option '%s' is '%s': there is no such target", pass->base.name,
+                   a->name, name);
+    else
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NOT_FOUND, place,
+                   "pass %s: option '%s' names the %s '%s', which no plugin provides",
+                   pass->base.name, a->name, words_of(kind), name);
+    const char *near = tn_nearest_name(tn_ctx_registry(ctx), kind, name);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "tenon list %ss prints the names", kind);
+}
+
+/* Options that name rules, patterns, operators, external code generators or targets name such that there are. */
+static void
+check_entries(tn_ctx *ctx, const tnb_conf *conf, const tn_pass *pass, const tn_node *options,
+              tnb_place place)
+{
+    static const char *const kinds[] = {"rule", "pattern", "op", "external", "target"};
     for (const tn_attr_schema *a = pass->options; a && a->name; a++) {
-        const tn_array *names = tn_as_array(tn_dict_get(options, a->name));
-        const char *kind = NULL;
+        const tn_node *v = tn_dict_get(options, a->name);
+        const tn_array *names = tn_as_array(v);
+        const tn_dict *d = tn_as_dict(v);
+        const tn_string_imm *one = tn_as_string_imm(v);
+        bool is = false;
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            kind = a->allowed && strcmp(a->allowed, kinds[i]) == 0 ? kinds[i] : kind;
-        for (uint32_t i = 0; kind && names && i < names->items.n; i++) {
-            const tn_string_imm *s = tn_as_string_imm(names->items.at[i]);
-            if (!s || entry_exists(ctx, kind, s->value))
-                continue;
-            tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NOT_FOUND, place,
-                       "pass %s: option '%s' names the %s '%s', which no plugin provides",
-                       pass->base.name, a->name, kind, s->value);
-            const char *near = tn_nearest_name(tn_ctx_registry(ctx), kind, s->value);
-            if (near)
-                tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
-            else
-                tnb_diag_hint(tn_diags(ctx), "tenon list %ss prints the names", kind);
-        }
+            is |= a->allowed && strcmp(a->allowed, kinds[i]) == 0;
+        if (!is)
+            continue;
+        if (a->type == TN_ATTR_ANY && !d && v && !tn_is(v, TN_KIND_NONE))
+            tnb_report(tn_diags(ctx), TNB_ERROR, TNB_TYPE, place,
+                       "pass %s: option '%s' is %s, expected a dictionary whose keys are names "
+                       "of %ss",
+                       pass->base.name, a->name, tn_text(ctx, v), words_of(a->allowed));
+        if (a->type == TN_ATTR_STR && one)
+            check_entry(ctx, conf, pass, a, one->value, place);
+        for (uint32_t i = 0; d && i < d->items.n; i++)
+            check_entry(ctx, conf, pass, a, tn_as_pair(d->items.at[i])->key, place);
+        for (uint32_t i = 0; names && i < names->items.n; i++)
+            if ((one = tn_as_string_imm(names->items.at[i])))
+                check_entry(ctx, conf, pass, a, one->value, place);
     }
 }
 
@@ -229,11 +264,11 @@ check_items(tn_ctx *ctx, const tnb_conf *conf, const char *target, const tn_pass
             const tn_node *options = tn_pass_options(ctx, pass, item, none);
             tn_at(ctx, at);
             if (options && !tn_is_error(options)) {
-                check_entries(ctx, pass, options, place);
+                check_entries(ctx, conf, pass, options, place);
                 check_option_files(ctx, pass, item->options, item->dir, place);
             }
         }
-        forget_repeated(tn_diags(ctx), before);
+        driver_forget_repeated(tn_diags(ctx), before);
     }
 }
 
@@ -244,7 +279,7 @@ check_pipeline(tn_ctx *ctx, const tnb_conf *conf, const char *target)
     tnk_pipeline p;
     uint32_t before = tnb_diags_count(tn_diags(ctx));
     bool ok = tnk_target_find(ctx, conf, target, &t) && tnk_pipeline_make(ctx, conf, &t, NULL, &p);
-    forget_repeated(tn_diags(ctx), before);
+    driver_forget_repeated(tn_diags(ctx), before);
     for (int ph = 0; ok && ph < TNK_N_PHASES; ph++)
         check_items(ctx, conf, target, &p.phases[ph]);
 }
@@ -402,7 +437,7 @@ check_pass_name(tn_ctx *ctx, const tnb_conf_value *v, const char *name)
 
 /* "before|after PHASE-or-PASS[#k]: list" of a profile, which is for any target. */
 static void
-check_insert(tn_ctx *ctx, const tnb_conf_value *v)
+check_insert(tn_ctx *ctx, const tnb_conf *conf, const tnb_conf_value *v)
 {
     const char *s = v->value + strspn(v->value, " \n"), *colon = strchr(s, ':');
     size_t word = strncmp(s, "after ", 6) == 0 ? 6 : strncmp(s, "before ", 7) == 0 ? 7 : 0;
@@ -424,7 +459,7 @@ check_insert(tn_ctx *ctx, const tnb_conf_value *v)
             list.at[i].origin = origin;
             list.at[i].dir = v->line ? tnb_path_dir(tn_arena(ctx), v->file) : NULL;
         }
-        check_items(ctx, NULL, NULL, &list);
+        check_items(ctx, conf, NULL, &list);
     }
 }
 
@@ -483,7 +518,7 @@ check_profiles(tn_ctx *ctx, const tnb_conf *conf)
             for (uint32_t d = 0; drop && d < k; d++)
                 check_pass_name(ctx, values[j], dropped[d]);
             if (!drop)
-                check_insert(ctx, values[j]);
+                check_insert(ctx, conf, values[j]);
         }
         if (tnb_diags_count(tn_diags(ctx)) == before)
             check_use(ctx, conf, names[i], targets, n_targets);
@@ -542,7 +577,7 @@ check_required(tn_ctx *ctx, const tnb_conf *conf)
 
 /* One option on its own, so that an error names its line. */
 static void
-check_option(tn_ctx *ctx, const tn_pass *pass, const tnb_conf_value *v)
+check_option(tn_ctx *ctx, const tnb_conf *conf, const tn_pass *pass, const tnb_conf_value *v)
 {
     const char *names[64];
     uint32_t n = 0;
@@ -574,7 +609,7 @@ check_option(tn_ctx *ctx, const tn_pass *pass, const tnb_conf_value *v)
     const tn_node *options = tn_pass_options(ctx, &one, &item, tn_module_new(ctx));
     tn_at(ctx, before);
     if (options && !tn_is_error(options)) {
-        check_entries(ctx, pass, options, driver_place(v));
+        check_entries(ctx, conf, pass, options, driver_place(v));
         check_option_files(ctx, pass, options,
                            v->line ? tnb_path_dir(tn_arena(ctx), v->file) : NULL, driver_place(v));
     }
@@ -590,7 +625,7 @@ check_passes(tn_ctx *ctx, const tnb_conf *conf)
         const tnb_conf_value **values =
             tnb_conf_section_values(conf, tn_arena(ctx), "pass", names[i], &n_values);
         for (uint32_t k = 0; pass && k < n_values; k++)
-            check_option(ctx, pass, values[k]);
+            check_option(ctx, conf, pass, values[k]);
     }
 }
 

@@ -68,6 +68,11 @@ bool
 driver_may_give(tn_ctx *ctx, const struct tnb_conf *conf, tnb_place place,
                 const tn_pass_list *list);
 
+/* ---- check_settings.c ---- */
+/* Forgets what was recorded from `from` on if all of it was recorded before: targets share sections, and [pass NAME]. */
+void
+driver_forget_repeated(tnb_diags *d, uint32_t from);
+
 /* ---- settings.c ---- */
 /* Whether a pass reads the key of the passes' configuration, with a warning if none of the list does; an error is recorded. */
 bool

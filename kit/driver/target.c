@@ -443,6 +443,66 @@ note_places(tn_ctx *ctx, const tnb_conf *conf, const char *section)
                       places);
 }
 
+/* Whether a plugin has schedules for targets with the key: rules called KEY.NAME. */
+static bool
+has_rules(tn_ctx *ctx, const char *key)
+{
+    const tnb_plugins *plugins = tn_registry_plugins(tn_ctx_registry(ctx));
+    uint32_t n = 0;
+    const tnb_provided *rules =
+        plugins ? tnb_plugins_provided(plugins, tn_scratch(ctx), "rule", &n) : NULL;
+    const size_t length = strlen(key);
+    for (uint32_t i = 0; i < n; i++)
+        if (strncmp(rules[i].name, key, length) == 0 && rules[i].name[length] == '.')
+            return true;
+    return false;
+}
+
+static void
+warn_of_unknown(tn_ctx *ctx, const tn_attr_schema *s, const tnb_conf_value *v, const char *text)
+{
+    const char *near;
+    if (tn_text_is_known(ctx, s->allowed, text, &near) ||
+        (strcmp(s->name, "keys") == 0 && has_rules(ctx, text)))
+        return;
+    tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, driver_place(v),
+               "'%s' in '%s' of [target %s] has no effect: nothing knows it", text, s->name,
+               v->name);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
+    else
+        tnb_diag_hint(tn_diags(ctx), "known are: %s", tn_allowed_words(ctx, s));
+}
+
+/* Values in the section that have no effect. Those of packages are theirs. */
+static void
+warn_of_idle(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_target_kind *kind)
+{
+    uint32_t n;
+    const tnb_conf_value **values =
+        tnb_conf_section_values(conf, tn_scratch(ctx), "target", section, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const tnb_conf_value *v = values[i];
+        const tn_attr_schema *s = schema_of(kind, v->key);
+        uint32_t n_texts = 1;
+        if (!s || !s->allowed || v->layer < TNB_CONF_SYSTEM || !*v->value)
+            continue;
+        if (strcmp(s->allowed, "unused") == 0) {
+            tnb_report(tn_diags(ctx), TNB_WARNING, TNB_INVALID, driver_place(v),
+                       "'%s' of [target %s] has no effect: targets of this kind keep it, and "
+                       "nothing reads it",
+                       s->name, section);
+            tnb_diag_hint(tn_diags(ctx), "leave it out; tenon show target %s prints what there is",
+                          section);
+        } else if (*s->allowed == '~') {
+            const char **texts = is_list(s) ? tnb_conf_split(tn_scratch(ctx), v->value, &n_texts)
+                                            : (const char *[]){v->value};
+            for (uint32_t k = 0; k < n_texts; k++)
+                warn_of_unknown(ctx, s, v, texts[k]);
+        }
+    }
+}
+
 static bool
 from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, const struct more *more,
              tnk_target *out)
@@ -460,8 +520,13 @@ from_section(tn_ctx *ctx, const tnb_conf *conf, const char *section, const struc
         return false;
     uint32_t before = tnb_diags_count(tn_diags(ctx));
     bool ok = complete(ctx, section, k ? k->value : section, kind, attrs, more, out);
-    if (!ok || tnb_diags_count(tn_diags(ctx)) > before) /* a warning, too */
+    const bool noted = !ok || tnb_diags_count(tn_diags(ctx)) > before; /* a warning, too */
+    if (noted)
         note_places(ctx, conf, section);
+    before = tnb_diags_count(tn_diags(ctx));
+    if (ok)
+        warn_of_idle(ctx, conf, section, kind);
+    driver_forget_repeated(tn_diags(ctx), before);
     return ok;
 }
 

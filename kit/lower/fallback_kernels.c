@@ -74,7 +74,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_attr_schema options[] = {
-    {"to", TN_ATTR_STR, 0, "\"cpu\"", "target that gets what this one does not take"},
+    {"to", TN_ATTR_STR, 0, "\"cpu\"", "target that gets what this one does not take", "target"},
     {0},
 };
 

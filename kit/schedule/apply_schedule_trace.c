@@ -141,9 +141,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_attr_schema options[] = {
-    {"trace", TN_ATTR_STR, 0, "\"\"", "file of schedule primitives, one a line"},
+    {"trace", TN_ATTR_STR, 0, "\"\"", "file of schedule primitives, one a line", "file"},
     {"intrinsics", TN_ATTR_STR, 0, "\"\"",
-     "module of tensor intrinsics for tensorize: pairs of functions NAME_desc and NAME_impl"},
+     "module of tensor intrinsics for tensorize: pairs of functions NAME_desc and NAME_impl",
+     "file"},
     {0},
 };
 

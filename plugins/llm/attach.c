@@ -2,6 +2,7 @@
 /* Attaching an attribute to a function, for the passes that do nothing else. */
 #include "llm.h"
 
+#include "tenon/base/conf.h"
 #include "tenon/core/walk.h"
 
 const tn_node *
@@ -11,6 +12,53 @@ llm_attach(tn_ctx *ctx, const tn_node *func, const char *key, const tn_node *val
     if (have && tn_equal(ctx, have, value, false, NULL))
         return func;
     return tn_func_with_attr(ctx, func, key, value);
+}
+
+struct names {
+    tn_ctx *ctx;
+    TNB_VEC(const char *) at;
+};
+
+static void
+add_names(struct names *all, tn_list vars)
+{
+    for (uint32_t i = 0; i < vars.n; i++)
+        TNB_PUSH(tn_scratch(all->ctx), all->at, tn_var_name(vars.at[i]));
+}
+
+static tn_walk_step
+of_cast(void *user, const tn_node *n)
+{
+    struct names *all = user;
+    const tn_match_cast *c = tn_as_match_cast(n);
+    if (c)
+        add_names(all, tn_free_vars(all->ctx, c->to, false));
+    return TN_WALK_ON;
+}
+
+void
+llm_need_symbol(tn_ctx *ctx, const tn_module *m, const char *func, const char *option,
+                const char *name)
+{
+    struct names all = {.ctx = ctx};
+    for (uint32_t i = 0; i < m->names.n; i++) {
+        if ((func && strcmp(tn_module_name(m, i), func) != 0) ||
+            !tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
+            continue;
+        add_names(&all, tn_defined_symbols(ctx, m->funcs.at[i]));
+        tn_walk(m->funcs.at[i], 0, of_cast, NULL, &all);
+    }
+    for (uint32_t i = 0; i < all.at.n; i++)
+        if (strcmp(all.at.at[i], name) == 0)
+            return;
+    if (func)
+        tn_warn(ctx, 0, "option '%s': function '%s' has no symbolic variable '%s'", option, func,
+                name);
+    else
+        tn_warn(ctx, 0, "option '%s': no function has a symbolic variable '%s'", option, name);
+    const char *near = tnb_nearest(name, all.at.at, all.at.n);
+    if (near)
+        tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
 }
 
 bool

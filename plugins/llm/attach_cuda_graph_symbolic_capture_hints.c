@@ -48,6 +48,21 @@ check(tn_ctx *ctx, const tn_node *hints)
     return d != NULL;
 }
 
+/* Functions and symbolic variables that the module does not have. */
+static void
+warn_of_names(tn_ctx *ctx, const tn_module *m, const tn_dict *hints)
+{
+    for (uint32_t i = 0; i < hints->items.n; i++) {
+        const tn_pair *p = tn_as_pair(hints->items.at[i]);
+        const tn_array *symbols = tn_as_array(p->value);
+        const bool there = tn_is(tn_module_get(m, p->key), TN_KIND_FUNCTION);
+        if (!there)
+            tn_warn(ctx, 0, "option 'hints': the module has no graph function '%s'", p->key);
+        for (uint32_t k = 0; there && k < symbols->items.n; k++)
+            llm_need_symbol(ctx, m, p->key, "hints", tn_as_string_imm(symbols->items.at[k])->value);
+    }
+}
+
 static const tn_node *
 attach(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func, void *user)
 {
@@ -65,6 +80,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         return m;
     if (!check(pc->ctx, hints))
         return NULL;
+    warn_of_names(pc->ctx, m, tn_as_dict(hints));
     return tn_map_functions(pc, m, TN_FUNCTIONS, attach, (void *)(uintptr_t)hints);
 }
 

@@ -57,6 +57,9 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         bounds = tn_dict_of(pc->ctx, NULL, NULL, 0);
     if (tn_is_error(bounds = positive(pc->ctx, bounds)))
         return NULL;
+    const tn_dict *d = tn_as_dict(bounds);
+    for (uint32_t i = 0; i < d->items.n; i++)
+        llm_need_symbol(pc->ctx, m, NULL, "variable_bounds", tn_as_pair(d->items.at[i])->key);
     return tn_map_functions(pc, m, TN_FUNCTIONS, attach, (void *)(uintptr_t)bounds);
 }
 

@@ -16,6 +16,11 @@
 const tn_node *
 llm_attach(tn_ctx *ctx, const tn_node *func, const char *key, const tn_node *value);
 
+/* Warns where an option has the name of a symbolic variable that the function `func` (NULL: no function of the module) has not. */
+void
+llm_need_symbol(tn_ctx *ctx, const tn_module *m, const char *func, const char *option,
+                const char *name);
+
 /* The module with what `each` makes of its functions (tensor programs aside), and with what was added to the builder, which is of this
  * module; the same pointer if nothing changed. NULL after an error. */
 const tn_module *

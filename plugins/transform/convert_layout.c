@@ -64,7 +64,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 
 static const tn_attr_schema options[] = {
     {"desired_layouts", TN_ATTR_ANY, 0, NULL,
-     "{operator: [layout of the data, of the weight, of the result (the data's)]}"},
+     "{operator: [layout of the data, of the weight, of the result (the data's)]}", "op"},
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},
 };
 

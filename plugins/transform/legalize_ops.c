@@ -585,19 +585,6 @@ drop_replaced(legalizer *l, const tn_module *m)
     return tn_module_edit_end(edit);
 }
 
-/* A name of skip_ops that leaves nothing alone. */
-static void
-note_unknown(tn_ctx *ctx, const char *name)
-{
-    tnb_err err = {0};
-    tn_registry *reg = tn_ctx_registry(ctx);
-    if (!reg || tn_find_op(reg, name, &err))
-        return;
-    tn_warn(ctx, 0, "option 'skip_ops': %s", err.message);
-    if (*err.hint)
-        tnb_diag_hint(tn_diags(ctx), "%s", err.hint);
-}
-
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
@@ -608,8 +595,6 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         !apply)
         return m;
     l.skip = skip ? skip->items : (tn_list){0};
-    for (uint32_t i = 0; i < l.skip.n; i++)
-        note_unknown(pc->ctx, ((const tn_string_imm *)l.skip.at[i])->value);
     l.warn = tn_option_bool(pc, "enable_warning");
     l.b = tn_builder_new(pc->ctx, m);
     tnb_ptrmap_init(&l.made, l.arena);

@@ -17,6 +17,7 @@
 #include "transform.h"
 
 #include "tenon/core/registry.h"
+#include "tenon/core/text.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/pattern.h"
 
@@ -179,6 +180,13 @@ entries_exist(const tn_pass_ctx *pc, const tn_module *m)
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
+    const tn_node *given = tn_dict_get(pc->options, "target_options");
+    if (given && !tn_is(given, TN_KIND_DICT) && !tn_is(given, TN_KIND_NONE)) {
+        tn_error(pc->ctx, 0, TNB_TYPE,
+                 "option target_options must be a dictionary: {\"dnnl\": {...}}, not %s",
+                 tn_text(pc->ctx, given));
+        return NULL;
+    }
     if (!entries_exist(pc, m))
         return NULL;
     runner r = {.pc = pc, .ctx = pc->ctx, .m = m, .edit = tn_module_edit_new(pc->ctx, m)};
@@ -220,7 +228,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 }
 
 static const tn_attr_schema options[] = {
-    {"target_options", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL, "a Dict: codegen -> its options"},
+    {"target_options", TN_ATTR_ANY, TN_ATTR_OPTIONAL, NULL,
+     "a Dict: external code generator -> its options", "external"},
     {"fallback", TN_ATTR_BOOL, 0, "False",
      "compile here what a generator does not support, with a warning; so does [tenon] fallback"},
     {"entry_functions", TN_ATTR_STRS, 0, "[]", "functions to keep besides the public ones"},

@@ -600,15 +600,29 @@ each_function(const tn_pass_ctx *pc, const tn_module *module, const char *name, 
     return tn_is_error(made) ? NULL : made;
 }
 
+/* Names of fp16_input_names that no function's parameter has. */
+static void
+warn_of_names(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const tn_array *names = tn_as_array(tn_dict_get(pc->options, "fp16_input_names"));
+    for (uint32_t i = 0; names && i < names->items.n; i++) {
+        const char *name = tn_as_string_imm(names->items.at[i])->value;
+        bool found = false;
+        for (uint32_t k = 0; k < m->funcs.n; k++) {
+            const tn_function *f = tn_as_function(m->funcs.at[k]);
+            for (uint32_t p = 0; f && p < f->params.n; p++)
+                found |= strcmp(tn_var_name(f->params.at[p]), name) == 0;
+        }
+        if (!found)
+            tn_warn(pc->ctx, 0, "option 'fp16_input_names': no function has a parameter '%s'",
+                    name);
+    }
+}
+
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    const tn_dtype_imm *out = tn_as_dtype_imm(tn_dict_get(pc->options, "out_dtype"));
-    if (!out || !is_half_or_single(out->value)) {
-        tn_error(pc->ctx, 0, TNB_INVALID, "option out_dtype must be float16 or float32, not %s",
-                 out ? tnb_dtype_print(out->value).s : "None");
-        return NULL;
-    }
+    warn_of_names(pc, m);
     return tn_map_functions(pc, m, TN_FUNCTIONS, each_function, NULL);
 }
 
@@ -638,7 +652,8 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 }
 
 static const tn_attr_schema options[] = {
-    {"out_dtype", TN_ATTR_DTYPE, 0, "float32", "in which operators in float16 accumulate"},
+    {"out_dtype", TN_ATTR_DTYPE, 0, "float32", "in which operators in float16 accumulate",
+     "float16|float32"},
     {"fp16_input_names", TN_ATTR_STRS, TN_ATTR_OPTIONAL, NULL,
      "names of float32 parameters that become float16"},
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},

@@ -4,7 +4,7 @@ and settings of devices, as the generated pages list them. What is right is told
 import os
 import re
 
-from clitest import check, done, path, tenon, write
+from clitest import DIGITS, check, done, path, tenon, write
 
 
 def found(text, *args, env=None):
@@ -81,6 +81,73 @@ each("attributes of targets", attributes)
 options = [(f"[pass {p}]\n", f"{o} = {v}") for p, o, v in listed("passes")]
 check(len(options) > 15, f"{len(options)} options of passes leave something out")
 each("options of passes", options)
+
+# ---- values that a schema cannot list: a wrong one is told of by check-config (the target looks at them), or where it is used ----
+BY_TARGET = {("cpu", "mcpu"): "x86-65", ("cpu", "features"): "avx3", ("cpu", "mtriple"): "nosuch", ("cuda", "arch"): "sm_8", ("gpu_generic", "features"): "nosuch",
+             ("gpu_generic", "cooperative_matrix"): "16x16", ("opencl", "features"): "nosuch", ("opencl", "libs"): "nosuch"}
+MODULE = write("module.py", """
+from tvm.script import ir as I, relax as R, tir as T
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor((4, "n"), "float32")) -> R.Tensor((4, "n"), "float32"):
+        n = T.int64()
+        with R.dataflow():
+            y = R.add(x, x)
+            R.output(y)
+        return y
+""")
+IN_USE = {("ApplyDefaultSchedule", "trace"): "rules=[cpu.Fallback], trace=/nonexistent/t", ("AttachAdditionalPrimFuncs", "functions"): "functions=[nosuch.py]",
+          ("AttachCUDAGraphSymbolicCaptureHints", "hints"): 'hints={"main": [nosuch]}', ("AttachMetadataWithMemoryUsage", "metadata"): "metadata=nosuch",
+          ("AttachVariableBounds", "variable_bounds"): 'variable_bounds={"nosuch": 3}', ("BindParams", "func_name"): 'func_name=nosuch, params={"x": 1}',
+          ("BindParams", "params"): 'func_name=main, params={"nosuch": 1}', ("BindSymbolicVars", "binding_map"): 'binding_map={"nosuch": 1}',
+          ("BindSymbolicVars", "func_name"): 'binding_map={"n": 1}, func_name=nosuch', ("DeadCodeElimination", "entry_functions"): "entry_functions=[nosuch]",
+          ("DecomposeOpsForInference", "func_name"): "func_name=nosuch", ("DecomposeOpsForTraining", "func_name"): "func_name=nosuch",
+          ("FuseOpsByPattern", "entry_functions"): 'patterns=["x.y := add(a, b)"], entry_functions=[nosuch]', ("LiftTransformParams", "shared_transform"): "shared_transform=[nosuch]",
+          ("RunCodegen", "entry_functions"): "entry_functions=[nosuch]", ("ToMixedPrecision", "fp16_input_names"): "fp16_input_names=[nosuch]",
+          ("ConvertLayout", "desired_layouts"): 'desired_layouts={"relax.nn.conv": [NHWC]}', ("RunCodegen", "target_options"): 'target_options={"nosuch": {}}',
+          ("LegalizeOps", "skip_ops"): "skip_ops=[relax.nosuch]"}
+HARMLESS = {("CleanUpTIRAttrs", "attrs")}  # attributes to take away, of functions that need not have them
+
+
+def open_texts(page):
+    head = None
+    for line in tenon("show", page).stdout.splitlines():
+        head = line[3:] if line.startswith("## ") else head
+        row = re.match(r"\| `(\w+)` \| (text|texts|any value) \| [^|]* \| \s*\| (.*) \|$", line)
+        if row and "kept, not used" not in row[3]:
+            yield head, row[1]
+
+
+for kind, key in open_texts("targets"):
+    value = BY_TARGET.get((kind, key))
+    check(value, f"a wrong value of {key} of target {kind} is known to this test")
+    if value:
+        r, out = found(f"[target mine]\nkind = {kind}\n{key} = {value}\n")
+        check(r.returncode == 1 and value in r.stderr and "wrong.ini:3" in r.stderr, f"[target {kind}] {key} = {value} is told of", r)
+seen = set(open_texts("passes"))
+check(not seen - IN_USE.keys() - HARMLESS, f"options of passes whose wrong values are known to this test: not {seen - IN_USE.keys() - HARMLESS}")
+for (p, option), text in IN_USE.items():
+    r = tenon("opt", MODULE, "-t", "cpu", "-p", ("LegalizeOps, " if "trace" in text else "") + f"{p}{{{text}}}", "-o", path("out.py"))
+    check((r.returncode == 1 or "warning: " in r.stderr) and ("nosuch" in r.stderr or "/nonexistent/t" in r.stderr or "nn.conv" in r.stderr), f"{p}{{{text}}} is told of where it is used", r)
+r, out = found("[target opencl]\ndevice = adrenoo\nkeys = gpu, opencll\nlibs = clml\n[target cuda]\nlibs = cudnn\nhost = cpu\n[target gpu_generic]\ntag = mine\n")
+check(sorted(out) == [2, 3, 6, 7, 9] and "did you mean 'adreno'" in out[2] and "did you mean 'opencl'" in out[3] and "nothing reads it" in out[6], "attributes that have no effect are told of", r)
+MINE = write("mine.ini", "[target mine]\nkind = opencl\ndevice = adrenoo\n")
+r = tenon("compile", os.path.join(DIGITS, "digits.onnx"), "-t", "mine", "--config", MINE, "-o", path("mine.tno"))
+check(r.returncode == 0 and r.stderr.count("'adrenoo' in 'device' of [target mine] has no effect") == 1 and f"{MINE}:3" in r.stderr, "where the target is used, too, once", r)
+fine("what is known, and keys for which there are rules", "[target mine]\nkind = opencl\ndevice = mali\nkeys = opencl, gpu, cpu, texture\n")
+alone("a target that there is not, in an option", "[pass FallbackKernels]\nto = cpuu\n", 2, "no such target", "did you mean 'cpu'")
+alone("a dtype of a cache that there is not", "[pass DispatchKVCacheCreation]\ncache_dtype = int9\n", 2, "expected auto", "did you mean 'int8'")
+alone("an operator that there is not, in a dictionary", '[pass ConvertLayout]\ndesired_layouts = {"relax.nn.conv2": ["NHWC"]}\n', 2, "did you mean 'relax.nn.conv2d'")
+alone("a dictionary that is none", "[pass RunCodegen]\ntarget_options = 7\n", 2, "expected a dictionary")
+fine("a section as the target that programs fall back to", "[target mine]\nkind = cpu\n[pass FallbackKernels]\nto = mine\n")
+
+# ---- settings of devices ----
+ANY = {"device", "platform", "build_options", "cache_dir", "clml_tuning"}  # what a machine has, words of its driver, and files that are made
+for part in tenon("show", "devices").stdout.split("\n## ")[1:]:
+    device = part.split("\n")[0]
+    for key in set(re.findall(r"^\| `(\w+)`", part, re.M)) - ANY:
+        alone(f"[device {device}] {key} = nosuch", f"[device {device}]\n{key} = nosuch\n", 2, "nosuch")
 
 # ---- what a key's own type does not tell ----
 alone("a compiler that is not there", "[target cpu]\ncc = nosuchcc -O1\n", 2, "'cc' is 'nosuchcc -O1'", "no such program", "hint:")

@@ -45,9 +45,12 @@ typedef struct tn_attr_schema {
      * schema is applied:
      *     a|b|c     one of these texts or integers
      *     >=N N..M  numbers
-     *     float|int dtypes of these kinds (bool, int, uint, float)
-     * "axis" and "axes", from -rank to rank - 1, are for the operator; "program" and "file", and "rule", "pattern" and "op", which
-     * are names of those, for check-config. */
+     *     float|int dtypes of these kinds (bool, int, uint, float), or called so (float16)
+     * "axis" and "axes", from -rank to rank - 1, are for the operator. For check-config: "program" and "file"; "rule", "pattern", "op",
+     * "external" and "target", which are names of those (of a Dict: its keys). Attributes of targets that a section of an INI file sets
+     * are warned of there and where the target is used:
+     *     ~a|b|c    texts that are known; others are kept, as upstream's targets have them
+     *     unused    nothing reads it */
     const char *allowed;
 } tn_attr_schema;
 
@@ -245,6 +248,9 @@ tn_op_attrs(tn_ctx *ctx, const tn_op *op, const tn_node *given);
 /* What `allowed` of a schema says, in words: "at least 1", "a, b or c"; "" when it says nothing. */
 TNB_EXPORT const char *
 tn_allowed_words(tn_ctx *ctx, const tn_attr_schema *s);
+/* Whether a text is empty or among those that `allowed`, "~a|b|c", knows; *near: the nearest of these, NULL if none is near. */
+TNB_EXPORT bool
+tn_text_is_known(tn_ctx *ctx, const char *allowed, const char *text, const char **near);
 
 #ifdef __cplusplus
 }

@@ -40,7 +40,8 @@ static const char *const kinds[] = {"lanec", NULL};
 static const tn_attr_schema attrs[] = {
     {"max_threads_per_block", TN_ATTR_INT, 0, "64", "threads a block may have", "1..64"},
     {"max_num_threads", TN_ATTR_INT, 0, "64", "threads that schedules use at most", "1..64"},
-    {"keys", TN_ATTR_STRS, 0, "[\"lanec\", \"gpu\"]", "what passes look at beside the kind"},
+    {"keys", TN_ATTR_STRS, 0, "[\"lanec\", \"gpu\"]", "what passes look at beside the kind",
+     "~lanec|gpu"},
     TNK_ATTR_CHECK_INDICES,
     {0},
 };

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The option is a dtype.
 # passes: DispatchKVCacheCreation{kernels="@DIR@/../../llm/functions/kv.py", cache_dtype="float3"}
-# error: cache_dtype is 'float3'
+# error: option 'cache_dtype' is "float3", expected auto, float32
 @I.ir_module
 class Before:
     @R.function

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # passes: ToMixedPrecision{out_dtype=int8}
-# error: option out_dtype must be float16 or float32, not int8
+# error: option 'out_dtype' is R.dtype("int8"), expected float16 or float32
 @I.ir_module
 class Before:
     @R.function
