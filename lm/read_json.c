@@ -402,7 +402,7 @@ read_bpe(tnl_tokenizer *t, json_t *m, tnb_err *err)
                             key);
         most = json_integer_value(v) > most ? json_integer_value(v) : most;
     }
-    TNB_TRY(tnl_set_count(t, (uint64_t)(most + 1), err));
+    TNB_TRY(tnl_set_count(t, (uint64_t)most + 1, err));
     json_object_foreach(list, key, v)
     {
         uint64_t id = (uint64_t)json_integer_value(v);

@@ -27,7 +27,7 @@ for target in ${FUZZ_TARGETS:-$($fuzz 2>/dev/null)}; do
     test ! -d "$work/$target" || seeds=$work/$target
     test ! -d "$top_srcdir/tests/fuzz/readers/$target" || seeds="$seeds $top_srcdir/tests/fuzz/readers/$target"
     case $target in
-    compile_* | llama_gguf | llama2c | huggingface | mlc) rounds=300 long=20000 ;;
+    compile_* | tokenizer_folder | llama_gguf | llama2c | huggingface | mlc) rounds=300 long=20000 ;;
     *) rounds=2000 long=200000 ;;
     esac
     test -z "${TENON_LONG:-}" || rounds=$long

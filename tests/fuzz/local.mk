@@ -29,11 +29,13 @@ tests_fuzz_fuzz_readers_lf_LDFLAGS = -fsanitize=fuzzer
 tests_fuzz_fuzz_readers_lf_LDADD = $(tests_fuzz_fuzz_readers_LDADD)
 endif
 EXTRA_DIST += tests/fuzz/dictionaries/chat_template.dict tests/fuzz/dictionaries/compile_text.dict \
-	tests/fuzz/dictionaries/dnnl.dict tests/fuzz/dictionaries/huggingface.dict tests/fuzz/dictionaries/ini.dict \
-	tests/fuzz/dictionaries/json.dict tests/fuzz/dictionaries/llama_gguf.dict tests/fuzz/dictionaries/manifest.dict \
-	tests/fuzz/dictionaries/tokenizer_gguf.dict tests/fuzz/dictionaries/tokenizer_json.dict \
+	tests/fuzz/dictionaries/dnnl.dict tests/fuzz/dictionaries/gguf.dict tests/fuzz/dictionaries/huggingface.dict \
+	tests/fuzz/dictionaries/ini.dict tests/fuzz/dictionaries/json.dict tests/fuzz/dictionaries/llama_gguf.dict \
+	tests/fuzz/dictionaries/manifest.dict tests/fuzz/dictionaries/mlc.dict tests/fuzz/dictionaries/safetensors.dict \
+	tests/fuzz/dictionaries/tokenizer_folder.dict tests/fuzz/dictionaries/tokenizer_gguf.dict tests/fuzz/dictionaries/tokenizer_json.dict \
 	tests/fuzz/dictionaries/tuning.dict
-EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json tests/fuzz/readers/tokenizer_json/hole.json
+EXTRA_DIST += tests/fuzz/fuzz_readers.sh tests/fuzz/cover.sh tests/fuzz/readers/dnnl/wide_result.json tests/fuzz/readers/dnnl/joined_ranks.json tests/fuzz/readers/dnnl/changed_rank.json tests/fuzz/readers/tokenizer_json/hole.json \
+	tests/fuzz/readers/tokenizer_json/largest_id.json
 
 # Each for T seconds: by mutations of the seeds alone, and, where clang has libFuzzer, guided by what
 # of the code they reach, in a build of its own below this one (EXECUTIONS=N T=0: so many of each; FUZZ_TARGETS:
@@ -60,6 +62,8 @@ check-fuzz-cover:
 # Of the readers of language models' files in `make check-long`.
 LONG_TESTS += tests/fuzz/cover_language.sh
 EXTRA_DIST += tests/fuzz/cover_language.sh
+# The same on a machine of many cores that has neither this tree nor a compiler.
+EXTRA_DIST += tests/fuzz/farm/bundle.sh tests/fuzz/farm/run.sh
 
 # Passes over random graphs.
 check_PROGRAMS += tests/fuzz/fuzz_passes

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folders as transformers and MLC-LLM write them. An input is three files with the byte 0x1e between. Of transformers: config.json,
  * model.safetensors.index.json (empty: there is none), and the weights, which lie in model.safetensors,
- * or, with an index, in a.safetensors beside b.safetensors, which has one tensor. Of MLC-LLM: mlc-chat-config.json, tensor-cache.json and
- * metadata.json, beside a module and a shard.
+ * or, with an index, in a.safetensors beside b.safetensors, which has one tensor; a fourth part is generation_config.json. Of
+ * MLC-LLM: mlc-chat-config.json, tensor-cache.json and metadata.json, beside a module and a shard. Of a tokenizer: tokenizer.json,
+ * tokenizer_config.json and chat_template.jinja (read_language.c).
  */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 
 #include "tenon/base/file.h"
 
-enum { SEPARATOR = 0x1e, HIDDEN = 8, INNER = 12, TOKENS = 5 };
+enum { SEPARATOR = READER_SEPARATOR, HIDDEN = 8, INNER = 12, TOKENS = 5 };
 
 static const struct {
     const char *name;
@@ -97,6 +98,10 @@ folder_seeds(tnb_buf *out, uint32_t *n)
             tnb_buf_puts(b, "}}");
         tnb_buf_putc(b, SEPARATOR);
         put_weights(b, first, TENSORS - first);
+        if (k % 2)
+            tnb_buf_printf(b, "%c%s", SEPARATOR,
+                           "{\"do_sample\":true,\"temperature\":0.6,\"top_k\":20,\"top_p\":0.9,"
+                           "\"min_p\":0.1,\"repetition_penalty\":1.1,\"eos_token_id\":[4]}");
     }
 }
 
@@ -108,25 +113,20 @@ remove_folder(void)
     tnb_temporary_remove(folder);
 }
 
-bool
-folder_begin(void)
+const char *
+reader_folder(void)
 {
     tnb_err err;
-    tnb_buf b = {0};
-    char path[TNB_TEMPORARY_PATH + 32];
-    if (!models_begin() || tnb_temporary_dir(folder, &err) != TNB_OK)
-        return false;
-    put_weights(&b, 0, 1);
-    snprintf(path, sizeof path, "%s/b.safetensors", folder);
+    if (folder[0])
+        return folder;
+    if (tnb_temporary_dir(folder, &err) != TNB_OK)
+        return NULL;
     atexit(remove_folder); /* libFuzzer ends by exit */
-    bool ok = !b.failed && tnb_write_file(path, b.s, b.n, &err) == TNB_OK;
-    tnb_buf_free(&b);
-    return ok;
+    return folder;
 }
 
-/* Writes a file of the folder; false: it could not. */
-static bool
-put_file(const char *name, const char *s, size_t n)
+bool
+reader_put(const char *name, const char *s, size_t n)
 {
     char path[TNB_TEMPORARY_PATH + 32];
     tnb_err err;
@@ -137,36 +137,67 @@ put_file(const char *name, const char *s, size_t n)
     return false;
 }
 
-/* The three files of an input: part i from at[2 * i] to at[2 * i + 1]. */
-static void
-split(const char *s, size_t n, const char *at[6])
+bool
+folder_begin(void)
+{
+    tnb_buf b = {0};
+    if (!models_begin() || !reader_folder())
+        return false;
+    put_weights(&b, 0, 1);
+    bool ok = !b.failed && reader_put("b.safetensors", b.s, b.n);
+    tnb_buf_free(&b);
+    return ok;
+}
+
+void
+reader_split(const char *s, size_t n, reader_part *parts, int n_parts)
 {
     const char *end = s + n;
-    for (int i = 0; i < 3; i++) {
-        const char *stop = i < 2 ? memchr(s, SEPARATOR, (size_t)(end - s)) : end;
-        at[2 * i] = s;
-        at[2 * i + 1] = stop ? stop : end;
+    for (int i = 0; i < n_parts; i++) {
+        const char *stop = i < n_parts - 1 ? memchr(s, SEPARATOR, (size_t)(end - s)) : end;
+        parts[i] = (reader_part){s, (size_t)((stop ? stop : end) - s)};
         s = stop && stop < end ? stop + 1 : end;
     }
+}
+
+static void
+remove_file(const char *name)
+{
+    char path[TNB_TEMPORARY_PATH + 32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    (void)unlink(path);
+}
+
+/* Weights are binary: the fourth part begins behind the last separator with a brace behind it. */
+static size_t
+generation_from(const char *s, size_t n)
+{
+    for (size_t i = n; i-- > 0 && n - i < 1024;)
+        if (s[i] == SEPARATOR && i + 1 < n && s[i + 1] == '{')
+            return i;
+    return n;
 }
 
 void
 read_folder(const void *data, size_t n)
 {
-    static const char index_name[] = "model.safetensors.index.json";
+    static const char index_name[] = "model.safetensors.index.json",
+                      generation_name[] = "generation_config.json";
     static const char *const weight_names[] = {"model.safetensors", "a.safetensors"};
-    const char *at[6];
-    char path[TNB_TEMPORARY_PATH + 32];
-    split(data, n, at);
-    const bool sharded = at[3] > at[2];
-    const char *none[] = {weight_names[!sharded], sharded ? NULL : index_name};
-    for (int i = 0; i < 2 && none[i]; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, none[i]);
-        (void)unlink(path);
-    }
-    if (put_file("config.json", at[0], (size_t)(at[1] - at[0])) &&
-        put_file(weight_names[sharded], at[4], (size_t)(at[5] - at[4])) &&
-        (!sharded || put_file(index_name, at[2], (size_t)(at[3] - at[2]))))
+    reader_part part[3];
+    reader_split(data, n, part, 3);
+    const bool sharded = part[1].n > 0;
+    const size_t weights = generation_from(part[2].s, part[2].n);
+    remove_file(weight_names[!sharded]);
+    if (!sharded)
+        remove_file(index_name);
+    if (weights == part[2].n)
+        remove_file(generation_name);
+    else if (!reader_put(generation_name, part[2].s + weights + 1, part[2].n - weights - 1))
+        return;
+    if (reader_put("config.json", part[0].s, part[0].n) &&
+        reader_put(weight_names[sharded], part[2].s, weights) &&
+        (!sharded || reader_put(index_name, part[1].s, part[1].n)))
         import_checkpoint(folder);
 }
 
@@ -205,8 +236,8 @@ mlc_begin(void)
         "\"float16\"))) -> R.Tensor((4,), "
         "\"int32\"):\n        R.func_attr({\"num_input\": 1})\n        return ids\n";
     static const char shard[176];
-    return folder_begin() && put_file("model.py", module, sizeof module - 1) &&
-           put_file("params_shard_0.bin", shard, sizeof shard);
+    return folder_begin() && reader_put("model.py", module, sizeof module - 1) &&
+           reader_put("params_shard_0.bin", shard, sizeof shard);
 }
 
 void
@@ -214,11 +245,11 @@ read_mlc(const void *data, size_t n)
 {
     static const char *const names[] = {"mlc-chat-config.json", "tensor-cache.json",
                                         "metadata.json"};
-    const char *at[6];
+    reader_part part[3];
     bool ok = true;
-    split(data, n, at);
+    reader_split(data, n, part, 3);
     for (int i = 0; i < 3 && ok; i++)
-        ok = put_file(names[i], at[2 * i], (size_t)(at[2 * i + 1] - at[2 * i]));
+        ok = reader_put(names[i], part[i].s, part[i].n);
     if (ok)
         import_checkpoint(folder);
 }
@@ -229,6 +260,6 @@ read_llama2c(const void *data, size_t n)
 {
     char path[TNB_TEMPORARY_PATH + 32];
     snprintf(path, sizeof path, "%s/model.bin", folder);
-    if (put_file("model.bin", data, n))
+    if (reader_put("model.bin", data, n))
         import_checkpoint(path);
 }

@@ -119,17 +119,15 @@ tokenizer_bin_seeds(tnb_buf *out, uint32_t *n)
     tnb_buf_free(&b);
 }
 
-void
-read_tokenizer(const void *data, size_t n)
+/* Encodes and decodes a text that has something for every step, and frees the tokenizer. */
+static void
+use_tokenizer(tnl_tokenizer *t)
 {
     static const char text[] = "ab  <s> aba 12\n\xc3\xa9\xe2\x96\x81 <x>A\xff\xf0\x9f\x98\x80 xx";
-    tnl_tokenizer *t;
     tnb_err err;
-    if (tnl_tokenizer_read(data, n, "fuzz", &t, &err) != TNB_OK)
-        return;
-    reader_taken++;
     int32_t *ids;
     size_t n_ids;
+    reader_taken++;
     if (tnl_encode(t, text, sizeof text - 1, TNL_ADD_SPECIAL, &ids, &n_ids, &err) == TNB_OK) {
         tnb_buf out = {0};
         if (tnl_decode(t, ids, n_ids, 0, &out, &err) != TNB_OK)
@@ -141,6 +139,72 @@ read_tokenizer(const void *data, size_t n)
         free(ids);
     }
     tnl_tokenizer_free(t);
+}
+
+void
+read_tokenizer(const void *data, size_t n)
+{
+    tnl_tokenizer *t;
+    tnb_err err;
+    if (tnl_tokenizer_read(data, n, "fuzz", &t, &err) == TNB_OK)
+        use_tokenizer(t);
+}
+
+/* ---- a folder of a tokenizer ---- */
+
+static const char *tokenizer_folder;
+
+bool
+tokenizer_folder_begin(void)
+{
+    tokenizer_folder = reader_folder();
+    return tokenizer_folder != NULL;
+}
+
+void
+tokenizer_folder_seeds(tnb_buf *out, uint32_t *n)
+{
+    static const char *const configs[] = {
+        "{\"bos_token\": \"<s>\", \"eos_token\": {\"content\": \"a\"}, \"unk_token\": \"u\", "
+        "\"pad_token\": null, \"chat_template\": \"{{ messages[0].content }}\"}",
+        "{\"bos_token\": {\"content\": \"<unk>\"}, \"add_bos_token\": true, \"add_eos_token\": "
+        "false, \"chat_template\": [{\"name\": \"tool_use\", \"template\": \"x\"}, {\"name\": "
+        "\"default\", \"template\": \"{{ bos_token }}\"}]}"};
+    const uint32_t first = *n;
+    tokenizer_json_seeds(out, n);
+    for (uint32_t i = first; i < *n; i++)
+        tnb_buf_printf(&out[i], "%c%s%c%s", READER_SEPARATOR, configs[(i - first) % 2],
+                       READER_SEPARATOR,
+                       i > first
+                           ? ""
+                           : "{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}");
+}
+
+void
+read_tokenizer_folder(const void *data, size_t n)
+{
+    static const char *const names[] = {"tokenizer.json", "tokenizer_config.json",
+                                        "chat_template.jinja"};
+    static const char variables[] = "{\"messages\": [{\"role\": \"user\", \"content\": \"hey\"}]}";
+    reader_part part[3];
+    tnl_tokenizer *t;
+    tnl_template *template;
+    tnb_err err;
+    reader_split(data, n, part, 3);
+    for (int i = 0; i < 3; i++)
+        if (!reader_put(names[i], part[i].s, part[i].n))
+            return;
+    if (tnl_tokenizer_open(tokenizer_folder, &t, &err) != TNB_OK)
+        return;
+    const char *text = tnl_chat_template(t);
+    if (text && tnl_template_new(text, strlen(text), "fuzz", &template, &err) == TNB_OK) {
+        tnb_buf out = {0};
+        reader_taken +=
+            tnl_template_render(template, variables, sizeof variables - 1, 0, &out, &err) == TNB_OK;
+        tnl_template_free(template);
+        tnb_buf_free(&out);
+    }
+    use_tokenizer(t);
 }
 
 void

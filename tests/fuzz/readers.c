@@ -376,6 +376,8 @@ const reader readers[] = {
     {"tokenizer_model", tokenizer_model_seeds, read_tokenizer, NULL, NULL, NULL},
     {"tokenizer_gguf", tokenizer_gguf_seeds, read_tokenizer, NULL, NULL, NULL},
     {"tokenizer_bin", tokenizer_bin_seeds, read_tokenizer, NULL, NULL, NULL},
+    {"tokenizer_folder", tokenizer_folder_seeds, read_tokenizer_folder, tokenizer_folder_begin,
+     NULL, NULL},
     {"chat_template", template_seeds, read_template, NULL, NULL, NULL},
 #endif
     {"tensor_pb", tensor_seeds, read_tensor, NULL, NULL, NULL},

@@ -26,6 +26,23 @@ extern uint64_t reader_taken; /* inputs that were no error */
 int
 reader_file(const void *data, size_t n, char path[64]);
 
+/* Inputs of several files have this byte between them. */
+enum { READER_SEPARATOR = 0x1e };
+typedef struct reader_part {
+    const char *s;
+    size_t n;
+} reader_part;
+
+/* In read_folders.c. The parts of an input; those that it does not have are empty. */
+void
+reader_split(const char *s, size_t n, reader_part *parts, int n_parts);
+/* A folder of this process, made when it is first asked for and removed at the end; NULL: none. */
+const char *
+reader_folder(void);
+/* Writes a file of the folder; false: it could not. */
+bool
+reader_put(const char *name, const char *s, size_t n);
+
 /* In read_models.c. */
 bool
 models_begin(void);
@@ -89,6 +106,12 @@ void
 tokenizer_bin_seeds(tnb_buf *out, uint32_t *n);
 void
 read_tokenizer(const void *data, size_t n);
+bool
+tokenizer_folder_begin(void);
+void
+tokenizer_folder_seeds(tnb_buf *out, uint32_t *n);
+void
+read_tokenizer_folder(const void *data, size_t n);
 void
 template_seeds(tnb_buf *out, uint32_t *n);
 void
