@@ -13,9 +13,12 @@ const char *
 tnt_keeps_words(tn_keeps k)
 {
     static const char *const words[] = {/* ORDER KEEPS */
-                                        "results bit by bit", "results within tolerance",
+                                        "results bit by bit",
+                                        "results within tolerance",
                                         "results of functions with equal signatures",
-                                        "nothing comparable", "results within what float16 leaves"};
+                                        "nothing comparable",
+                                        "results within what float16 leaves",
+                                        "results within what int8 leaves"};
     return words[k];
 }
 

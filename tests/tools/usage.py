@@ -70,7 +70,7 @@ check(r.returncode == 0 and "ready" in r.stdout and "transform" in r.stdout, "li
 for what, name in (("targets", "cpu"), ("importers", "onnx"), ("devices", "cpu"), ("rules", "gpu.Matmul")):
     r = tenon("list", what)
     check(r.returncode == 0 and name in r.stdout, f"list {what}", r)
-import json  # noqa: E402
+import json, re  # noqa: E401,E402
 
 for what, name in (("plugins", "transform"), ("passes", "FuseOps"), ("lists", "@tensor_programs"), ("rules", "gpu.Matmul"), ("ops", "relax.add"),
                    ("targets", "cpu"), ("profiles", "llm"), ("devices", "cpu"), ("importers", "onnx")):
@@ -107,6 +107,9 @@ r = tenon("list", "targets", env={"CC": "/nonexistent/cc"})
 check("cpu" in r.stdout and "cannot compile: there is no C compiler" in r.stdout, "also where there is no compiler", r)
 r = tenon("show", "pass", "FuseOps")
 check(r.returncode == 0 and "fuse_opt_level" in r.stdout, "show pass", r)
+r = tenon("show", "passes")
+kept = set(re.findall(r"; keeps (.*)\.$", r.stdout, re.M))
+check(len(kept) > 3 and all(k.startswith(("results ", "nothing ")) for k in kept), f"what every pass keeps has words: {sorted(kept)}", None)
 r = tenon("show", "rule", "gpu.Matmul")
 check(r.returncode == 0 and "key gpu" in r.stdout and "max_threads_per_block" in r.stdout, "show rule", r)
 refused("show placement of nothing", tenon("show", "placement"), "expected the file of a model")
