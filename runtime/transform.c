@@ -78,13 +78,12 @@ interleave(transform *t, const char *source, uint64_t first, uint64_t n, char *o
     char blocks[PANEL_BYTES];
     for (uint64_t row = first; row < first + n; row += t->panel) {
         const uint64_t left = t->source_rows - row, rows = left < t->panel ? left : t->panel;
-        for (uint64_t at = 0; at < t->row_bytes; at += t->block) {
-            const char *from = source + row * t->source_row + at;
+        for (uint64_t k = 0; k < t->blocks; k++) {
+            const char *from = source + row * t->source_row + k * t->block;
             uint64_t stride = t->source_row;
             if (t->bits) {
                 for (uint64_t r = 0; r < rows; r++)
-                    transform_quantize_block(t, source, row + r, at / t->block,
-                                             blocks + r * t->block);
+                    transform_quantize_block(t, source, row + r, k, blocks + r * t->block);
                 from = blocks;
                 stride = t->block;
             }
@@ -98,26 +97,60 @@ interleave(transform *t, const char *source, uint64_t first, uint64_t n, char *o
     }
 }
 
-/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...], "source_rows": N, "of": QUANTIZE} */
+/* The result is one part of the blocks, [start, bytes], with an extent for the panels. */
+static tnb_status
+read_part(transform *t, const json_t *part, tnb_err *err)
+{
+    transform_field *g = &t->fields[0];
+    const json_t *start = json_array_get(part, 0);
+    if (!json_is_integer(start) || json_integer_value(start) < 0 ||
+        !transform_count(json_array_get(part, 1), &g->bytes) || g->bytes > t->block ||
+        (uint64_t)json_integer_value(start) > t->block - g->bytes)
+        return transform_bad(err, "of a part that is none");
+    g->start = (uint64_t)json_integer_value(start);
+    g->granule = g->bytes;
+    t->n_fields = 1;
+    if (t->row_bytes % t->panel || t->row_bytes / t->panel % g->bytes ||
+        t->rows > UINT64_MAX / t->panel)
+        return transform_bad(err, "whose panels or blocks do not divide the weight");
+    t->rows *= t->panel;
+    t->source_rows = t->rows;
+    t->row_bytes /= t->panel;
+    t->blocks = t->row_bytes / g->bytes;
+    if (t->blocks > UINT64_MAX / t->block)
+        return transform_bad(err, "of a source without end");
+    t->source_row = t->blocks * t->block;
+    return TNB_OK;
+}
+
+/* {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...], "source_rows": N, "of": QUANTIZE}, or
+ * "part": [start, bytes] instead of fields and "of" */
 static tnb_status
 read_interleave(transform *t, const json_t *o, tnb_err *err)
 {
-    const json_t *fields = json_object_get(o, "fields"), *of = json_object_get(o, "of");
+    const json_t *fields = json_object_get(o, "fields"), *of = json_object_get(o, "of"),
+                 *part = json_object_get(o, "part");
     uint64_t at = 0;
     t->make = interleave;
     t->source_row = t->row_bytes;
     t->n_fields = json_array_size(fields);
     if (!transform_count(json_object_get(o, "rows"), &t->panel) ||
-        !transform_count(json_object_get(o, "block"), &t->block) || !t->n_fields ||
-        t->n_fields > TRANSFORM_FIELDS)
+        !transform_count(json_object_get(o, "block"), &t->block) || (!t->n_fields && !part) ||
+        t->n_fields > TRANSFORM_FIELDS || (part && (t->n_fields || of)))
         return transform_bad(err, "of rows without rows, block and fields");
     t->unit = t->panel;
-    if (t->rows % t->panel || t->row_bytes % t->block)
+    if (part)
+        TNB_TRY(read_part(t, part, err));
+    else
+        t->blocks = t->row_bytes / t->block;
+    if (t->rows % t->panel || (!part && t->row_bytes % t->block))
         return transform_bad(err, "whose panels or blocks do not divide the weight");
     if (json_object_get(o, "source_rows") &&
         (!transform_count(json_object_get(o, "source_rows"), &t->source_rows) ||
          t->source_rows > t->rows || t->rows - t->source_rows >= t->panel))
         return transform_bad(err, "whose source's rows are not those of the panels");
+    if (part)
+        return TNB_OK;
     for (uint64_t i = 0; i < t->n_fields; i++) {
         const json_t *f = json_array_get(fields, i);
         transform_field *g = &t->fields[i];

@@ -21,6 +21,7 @@ struct transform {
     /* interleave_rows */
     uint64_t panel; /* rows */
     uint64_t block, n_fields;
+    uint64_t blocks; /* of a row */
     transform_field fields[TRANSFORM_FIELDS];
     /* quantize, convert */
     tnb_dtype from;

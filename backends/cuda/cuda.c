@@ -20,6 +20,9 @@ static const tn_attr_schema attrs[] = {
      "threads of a block for attention on a paged cache; 0: one thread for a row and a head of "
      "keys",
      "0..1024"},
+    {"panel_rows", TN_ATTR_INT, 0, "8",
+     "rows of a panel of weights in GGUF's blocks; 0: blocks are read as their file has them",
+     "0..32"},
     {"thread_warp_size", TN_ATTR_INT, 0, "32", "threads that run in lock step", "1|32"},
     {"matrix_units", TN_ATTR_STRS, 0, "[\"auto\"]",
      "dtypes of matrices that gpu.MatmulMMA multiplies by matrix units; auto: those that the "

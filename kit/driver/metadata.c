@@ -275,7 +275,7 @@ agree_on_weights(tn_ctx *ctx, const struct driver_variant *variants, uint32_t n)
                           variants[i].target.name, layout_of(ctx, b, k));
         tnb_diag_hint(tn_diags(ctx),
                       "compile an artifact for each target; the layout of the target "
-                      "cpu goes with block_activations=int8");
+                      "cpu goes with block_activations=int8, that of cuda with panel_rows");
         return false;
     }
     return true;

@@ -11,6 +11,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu_matmul_mma.c \
 	kit/rules/gpu_matrix_units.c \
 	kit/rules/gpu_nest.c \
+	kit/rules/gpu_panels.c \
 	kit/rules/gpu_reduction.c \
 	kit/rules/gpu_rms_norm.c \
 	kit/rules/gpu_rows.c \

@@ -159,6 +159,34 @@ checkpoint_dequantize(tn_builder *b, const tn_expr *rows, uint32_t type, int64_t
 const tn_expr *
 checkpoint_block_product(tn_builder *b, const tn_expr *x, const tn_expr *rows, uint32_t type,
                          int64_t columns);
+/* Blocks in panels of rows: each part of a block is a tensor of its own, [panels, blocks of a row, rows of a panel, n], so that what
+ * threads of neighbouring rows read lies side by side, in words. */
+enum { CHECKPOINT_PANEL_PARTS = 4 };
+typedef struct checkpoint_panels {
+    uint32_t type; /* GGUF's */
+    uint32_t n;
+    struct {
+        int64_t start, bytes; /* of the block; in order */
+        bool half;            /* float16; else words of 32 bits */
+    } part[CHECKPOINT_PANEL_PARTS];
+} checkpoint_panels;
+/* NULL: there are none of that type. */
+const checkpoint_panels *
+checkpoint_panels_of(uint32_t type);
+/* The matrix as float32 [rows, columns]: a call, which is not emitted. */
+const tn_expr *
+checkpoint_panels_dequantize(tn_builder *b, const tn_expr *const *parts, const checkpoint_panels *p,
+                             int64_t rows, int64_t columns);
+/* x, float32 [batch, length, columns], times the turned matrix: a call, which is not emitted. */
+const tn_expr *
+checkpoint_panels_product(tn_builder *b, const tn_expr *x, const tn_expr *const *parts,
+                          const checkpoint_panels *p, int64_t rows, int64_t columns);
+/* BlockPanels: weights of R.gguf_matmul in panels, where the target wants them so. */
+extern const tn_pass checkpoint_block_panels;
+/* The type of blocks of that name; UINT32_MAX: none that products take. */
+uint32_t
+checkpoint_type_of_name(const char *name);
+
 /* x times the turned matrix `rows` of floats. */
 const tn_expr *
 checkpoint_turned_product(tn_builder *b, const tn_expr *x, const tn_expr *rows);

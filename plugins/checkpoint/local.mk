@@ -4,6 +4,7 @@ PLUGIN_MANIFESTS += plugins/checkpoint/checkpoint.plugin
 noinst_LTLIBRARIES += plugins/checkpoint/checkpoint.la
 plugins_checkpoint_checkpoint_la_SOURCES = \
 	plugins/checkpoint/architectures.c \
+	plugins/checkpoint/block_panels.c \
 	plugins/checkpoint/blocks.c \
 	plugins/checkpoint/checkpoint.h \
 	plugins/checkpoint/gguf.c \

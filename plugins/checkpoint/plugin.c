@@ -181,7 +181,9 @@ static const tnk_importer llama2c = {
 };
 static const tnk_importer *const importers[] = {&gguf, &mlc, &huggingface, &llama2c};
 static const tn_op *const ops[] = {&checkpoint_gguf_matmul, &checkpoint_quantized_matmul};
+static const tn_pass *const passes[] = {&checkpoint_block_panels};
 
 TN_PLUGIN(checkpoint, "0.1.0", "Apache-2.0", "importers of language models' checkpoints",
           .ops = ops, .n_ops = sizeof ops / sizeof *ops, .importers = importers,
-          .n_importers = sizeof importers / sizeof *importers);
+          .n_importers = sizeof importers / sizeof *importers, .passes = passes,
+          .n_passes = sizeof passes / sizeof *passes);

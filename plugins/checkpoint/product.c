@@ -10,9 +10,8 @@
 #include "tenon/base/gguf.h"
 #include "tenon/core/registry.h"
 
-/* The type of blocks of that name; UINT32_MAX: none that products take. */
-static uint32_t
-type_of_name(const char *name)
+uint32_t
+checkpoint_type_of_name(const char *name)
 {
     for (uint32_t t = 0; t <= TNB_GGUF_BF16; t++) {
         const char *own = tnb_gguf_type_of(t).name;
@@ -27,7 +26,7 @@ infer(tn_ctx *ctx, const tn_call *call)
 {
     const tn_type *x = call->args.at[0]->type, *w = call->args.at[1]->type;
     const char *name = tn_call_str(call, "type");
-    const uint32_t type = type_of_name(name);
+    const uint32_t type = checkpoint_type_of_name(name);
     tn_list xd, wd;
     int64_t columns, bytes;
     if (type == UINT32_MAX)
@@ -60,7 +59,7 @@ static const tn_expr *
 legalize(tn_builder *b, const tn_call *call)
 {
     const tn_expr *x = call->args.at[0], *w = call->args.at[1];
-    const uint32_t type = type_of_name(tn_call_str(call, "type"));
+    const uint32_t type = checkpoint_type_of_name(tn_call_str(call, "type"));
     tn_list xd;
     int64_t columns;
     if (!tn_type_dims(x->type, &xd) || !tn_int_value(xd.at[xd.n - 1], &columns))

@@ -348,6 +348,40 @@ rows_are_interleaved(void **state)
     tnr_session_close(s);
 }
 
+#define PART(shape, bytes, rows, more)                                                             \
+    "[{\"name\": \"first\", \"dtype\": \"uint8\", \"shape\": [" shape                              \
+    "], \"file\": 0, \"offset\": 64, \"bytes\": " bytes                                            \
+    ", \"transform\": {\"kind\": \"interleave_rows\", \"rows\": " rows ", \"block\": 6, " more     \
+    "}}, {\"name\": \"second\", \"dtype\": \"float32\", \"shape\": [3], \"file\": 0, \"offset\": " \
+    "128, \"bytes\": 12}]"
+
+static void
+a_part_of_blocks_is_a_weight_of_its_own(void **state)
+{
+    (void)state;
+    char path[4400];
+    snprintf(path, sizeof path, "%s", write_numbers("w.bin"));
+    for (int rows = 3; rows <= 4; rows++) {
+        tnr_session *s =
+            open_session(compile("t.tno", path,
+                                 rows == 4 ? PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 4]")
+                                           : PART("2, 2, 2, 4", "32", "2",
+                                                  "\"part\": [1, 4], \"source_rows\": 3")),
+                         NULL);
+        tnr_value params, item;
+        OK(tnr_params_open(tnr_session_vm(s), NULL, &params, &err));
+        OK(tnr_tuple_item(params.u.tuple, 0, &item, &err));
+        const unsigned char *got = tnr_tensor_data(item.u.tensor);
+        for (int at = 0; at < 32; at++) {
+            int row = at / 16 * 2 + at / 4 % 2, block = at / 8 % 2;
+            assert_int_equal(got[at], row < rows ? row * 12 + block * 6 + 1 + at % 4 : 0);
+        }
+        gives_sums(s);
+        tnr_release(&params);
+        tnr_session_close(s);
+    }
+}
+
 static void
 rows_that_the_last_panel_lacks_are_zero(void **state)
 {
@@ -394,6 +428,18 @@ wrong_transforms_are_refused(void **state)
         INTERLEAVED("2", "6", "[2, 2], [4, 1]], \"source_rows\": 5, \"x\": ["),
         INTERLEAVED("2", "6", "[2, 2], [4, 1]], \"source_rows\": 2, \"x\": ["),
         INTERLEAVED("2", "6", "[2, 2], [4, 1]], \"source_rows\": \"3\", \"x\": ["),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [3, 4]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [-1, 4]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 0]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 7]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": 1"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 3]"),
+        PART("2, 2, 2, 4", "32", "3", "\"part\": [1, 4]"),
+        PART("2, 2, 2, 4", "32", "9223372036854775807", "\"part\": [1, 4]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 4], \"fields\": [[6, 1]]"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 4], \"source_rows\": 2"),
+        PART("2, 2, 2, 4", "32", "2", "\"part\": [1, 4], \"of\": {}"),
         TRANSFORMED("\"kind\": 5"),
         TRANSFORMED("\"kind\": \"convert\", \"from\": \"float32\""),
         TRANSFORMED("\"kind\": \"convert\", \"from\": \"int8\""),
@@ -625,6 +671,7 @@ main(void)
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(wrong_metadata_are_refused),
         cmocka_unit_test(rows_are_interleaved),
+        cmocka_unit_test(a_part_of_blocks_is_a_weight_of_its_own),
         cmocka_unit_test(rows_that_the_last_panel_lacks_are_zero),
         cmocka_unit_test(wrong_transforms_are_refused),
         cmocka_unit_test(transformed_weights_are_kept_in_a_file),

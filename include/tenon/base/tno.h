@@ -18,6 +18,8 @@
  *              from "offset" on, once:
  *              {"kind": "interleave_rows", "rows": R, "block": B, "fields": [[bytes, granule], ...]}: panels of R rows of blocks of B
  *              bytes, whose fields lie one after the other: for each panel, block, field and granule of it the granule of each row.
+ *              With "part": [start, bytes] instead of fields, that part of the blocks alone; the first extent of the shape then counts
+ *              panels, not rows.
  *              Where the file has fewer rows, "source_rows" of them, bytes of those that the last panel lacks are 0. With "of", a
  *              transform {"kind": "quantize", "part": "blocks", ...} as below, the rows are made first: GGUF's blocks, Q4_0 of 4 bits
  *              and Q8_0 of 8, with the same numbers and float16 scales;
