@@ -20,7 +20,8 @@ typedef struct nest {
     uint32_t n;
     const tn_block_realize *br;
     const tn_block *block;
-    tnb_ptrmap start; /* the loops' variables -> their first values */
+    tnb_ptrmap start;         /* the loops' variables -> their first values */
+    const tnb_ptrmap *single; /* variables of loops of one turn anywhere -> their values */
 } nest;
 
 static bool
@@ -32,10 +33,11 @@ uses_loops(const nest *t, const tn_expr *e)
     return false;
 }
 
-/* A reduction iterator that knows of no other loop, and begins when the nest does. */
+/* A reduction iterator that knows of no other loop of several turns, and begins when the nest does. */
 static bool
 begins_with(tn_ctx *ctx, nest *t, const tn_iter_var *iv, const tn_expr *value)
 {
+    value = tn_subst(ctx, value, t->single);
     tn_list vars = tn_free_vars(ctx, value, false);
     for (uint32_t i = 0; i < vars.n; i++)
         if (!tnb_ptrmap_has(&t->start, vars.at[i]))
@@ -49,7 +51,7 @@ begins_with(tn_ctx *ctx, nest *t, const tn_iter_var *iv, const tn_expr *value)
 static bool
 is_of_reduction(tn_ctx *ctx, const nest *t, const tn_expr *cond)
 {
-    tn_list vars = tn_free_vars(ctx, cond, false);
+    tn_list vars = tn_free_vars(ctx, tn_subst(ctx, cond, t->single), false);
     for (uint32_t k = 0; k < t->block->iters.n; k++)
         for (uint32_t i = 0; i < vars.n; i++)
             if (tn_as_iter_var(t->block->iters.at[k])->iter_kind != TN_ITER_REDUCE &&
@@ -60,12 +62,12 @@ is_of_reduction(tn_ctx *ctx, const nest *t, const tn_expr *cond)
 
 /* The block behind loops that may have no turns, the outermost of which is f. */
 static bool
-find_nest(tn_ctx *ctx, const tn_for_loop *f, nest *t)
+find_nest(tn_ctx *ctx, const tn_for_loop *f, const tnb_ptrmap *single, nest *t)
 {
     const tn_stmt *s = TN_NODE(f);
     bool unknown = false;
     int64_t e = 1;
-    *t = (nest){0};
+    *t = (nest){.single = single};
     tnb_ptrmap_init(&t->start, tn_scratch(ctx));
     for (; f; f = tn_as_for_loop(s)) {
         if (t->n == MOST || (f->for_kind != TN_FOR_SERIAL && f->for_kind != TN_FOR_UNROLLED))
@@ -136,8 +138,11 @@ lower_before(tn_rewriter *r, const tn_node *n)
 {
     const tn_for_loop *f = tn_as_for_loop(n);
     tn_ctx *ctx = r->ctx;
+    tnb_ptrmap *single = r->user;
     nest t;
-    const tn_stmt *init = f && find_nest(ctx, f, &t) ? init_before(ctx, &t) : NULL;
+    const tn_stmt *init = f && find_nest(ctx, f, single, &t) ? init_before(ctx, &t) : NULL;
+    if (f && tn_is_int_const(f->extent, 1))
+        tnb_ptrmap_set(single, f->var, f->min);
     if (!init)
         return NULL;
     tn_block rest = *t.block;
@@ -176,7 +181,9 @@ static const tn_stmt *
 run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
 {
     (void)pc;
-    tn_rewriter r = {.ctx = ctx, .pre = lower_before, .post = lower};
+    tnb_ptrmap single;
+    tnb_ptrmap_init(&single, tn_scratch(ctx));
+    tn_rewriter r = {.ctx = ctx, .user = &single, .pre = lower_before, .post = lower};
     return tn_rewrite(&r, f->body);
 }
 

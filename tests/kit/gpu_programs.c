@@ -75,10 +75,17 @@ prologue(gpu_program *p, const tn_node *a)
                                    number(p, 1)));
 }
 
-/* max(x, 0), x + x, or a row of a bias, behind; sometimes. */
+/* max(x, 0), x + 3, or a cast, behind; sometimes. */
 static const tn_node *
 epilogue(gpu_program *p, const tn_node *a)
 {
+    if (gpu_below(4) == 0) {
+        tnb_dtype to = p->d.code != TNB_FLOAT ? TNB_F32 : p->d.bits == 16 ? TNB_F32 : TNB_F16;
+        tnk_stage *s = tnk_te_stage_like(p->te, "cast", a, to);
+        a = tnk_te_define(s, tn_cast_to(p->ctx, to, tnk_te_read_at(p->te, a, s->axes, s->n_axes)));
+        p->coarse |= to.bits == 16;
+        p->d = to;
+    }
     for (uint32_t n = gpu_below(3); n > 0; n--) {
         tnk_stage *s = tnk_te_stage_like(p->te, "after", a, p->d);
         const tn_expr *x = tnk_te_read_at(p->te, a, s->axes, s->n_axes);
@@ -503,6 +510,7 @@ gpu_program_draw(tn_ctx *ctx, gpu_program *p)
     static const tnb_dtype dtypes[] = {TNB_F32, TNB_F32, TNB_F16, TNB_I32};
     *p = (gpu_program){.ctx = ctx};
     p->d = dtypes[gpu_below(4)];
+    p->coarse = p->d.bits == 16;
     uint32_t form = gpu_below(sizeof forms / sizeof *forms), empty = UINT32_MAX;
     p->name = forms[form].name;
     /* a reduction over an extent that is known to be 0 leaves its result as it was */

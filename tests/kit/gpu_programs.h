@@ -18,6 +18,7 @@ typedef struct gpu_program {
     const tn_node *bounds; /* of some that are symbolic, as the function says */
     bool symbolic, empty;  /* some extent is symbolic; 0 */
     const tn_node *dims;   /* values by name, for tn_random_args */
+    bool coarse;           /* some buffer is float16 */
     bool in_blocks;        /* some loop is bound to thread blocks before a rule comes */
     const char *name;
     const tn_node *func;

@@ -238,7 +238,7 @@ static const char *
 check_results(const tn_node *f, const tn_node *g, const tn_node *low, const gpu_program *p,
               const tn_node *dims)
 {
-    double tolerance = p->d.bits == 16 ? 0.05 : 1e-3;
+    double tolerance = p->coarse ? 0.05 : 1e-3;
     tn_list a;
     if (!tn_random_args(k.ctx, f, 7, dims, &a))
         return "no arguments";
@@ -537,7 +537,9 @@ products_go_to_matrix_units(void **state)
             tn_walk(tn_as_prim_func(g)->body, TN_WALK_ONCE, find_unit, NULL, &found);
         if (!found)
             fail_msg("program %zu has no units of %s", i % BODIES, units[i / BODIES].unit);
-        gpu_program p = {.d = TNB_DTYPE(TNB_FLOAT, 16), .symbolic = i % BODIES >= 1};
+        gpu_program p = {.d = TNB_DTYPE(TNB_FLOAT, 16),
+                         .coarse = true,
+                         .symbolic = i % BODIES >= 1};
         for (int d = 0; d < 4; d++)
             p.bound[d] = GPU_MOST;
         p.dims = tn_dictv(k.ctx, "n", tn_i64(k.ctx, 1 + gpu_below(GPU_MOST)), NULL);

@@ -273,7 +273,7 @@ one_schedule(int round, const gpu_program *p, int rule, tn_list args, const tn_e
     taken[rule]++;
     tnb_buf module = {0};
     write_module(g, &module);
-    if (!(getenv("TENON_APART") ? apart : same)(&module, text, args, want, p->d.bits == 16))
+    if (!(getenv("TENON_APART") ? apart : same)(&module, text, args, want, p->coarse))
         fail_msg("round %d: %s of %s for %s", round, r->base.name, p->name, text);
     tnb_buf_free(&module);
 }

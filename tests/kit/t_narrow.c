@@ -1115,7 +1115,7 @@ schedules(void **state)
             if (g)
                 tn_walk(tn_as_prim_func(g)->body, 0, count_kernels, NULL, &kernels);
             if (kernels == 1)
-                check(&d, p.func, g, p.dims, p.d.bits == 16 ? 0.05 : 1e-3, p.name);
+                check(&d, p.func, g, p.dims, p.coarse ? 0.05 : 1e-3, p.name);
         }
     }
     printf("%d kernels\n", checked);
