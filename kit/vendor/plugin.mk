@@ -29,12 +29,17 @@ PKG_CONFIG ?= pkg-config
 BUILD ?= build
 CFLAGS ?= -O2 -g -Wall
 CXXFLAGS ?= -O2 -g -Wall
-TENON_ABI := $(shell $(PKG_CONFIG) --variable=abi tenon)
-TENON_PLUGINDIR := $(shell $(PKG_CONFIG) --variable=plugindir tenon)
-TENON_CONFDIR := $(shell $(PKG_CONFIG) --variable=confdir tenon)
-TENON_LIBEXECDIR := $(shell $(PKG_CONFIG) --variable=libexecdir tenon)
-TENON_LIBDIR := $(shell $(PKG_CONFIG) --variable=libdir tenon)
-TENON ?= $(shell $(PKG_CONFIG) --variable=tenon tenon)
+# As the shell reads what pkg-config prints: blanks in folders' names have a backslash before them.
+tenon_place = $(shell eval "set -- $$($(PKG_CONFIG) --variable=$(1) tenon)"; echo "$$*")
+TENON_ABI := $(call tenon_place,abi)
+TENON_PLUGINDIR := $(call tenon_place,plugindir)
+TENON_CONFDIR := $(call tenon_place,confdir)
+TENON_LIBEXECDIR := $(call tenon_place,libexecdir)
+TENON_LIBDIR := $(call tenon_place,libdir)
+TENON ?= $(call tenon_place,tenon)
+tenon_empty :=
+# This file, as a prerequisite.
+TENON_PLUGINMK := $(subst $(tenon_empty) $(tenon_empty),\ ,$(call tenon_place,pluginmk))
 CONFIG ?= $(wildcard $(firstword $(PLUGINS)).ini)
 # What every plugin is compiled with, as Tenon itself is.
 TENON_FLAGS := -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off
@@ -82,7 +87,7 @@ $(call tenon_objects,$(1),$(if $(filter runtime,$(call tenon_kind,$(1))),tenon-r
 $(BUILD)/$(1).so: $$($(1)_OBJECTS)
 	$$($(1)_LINK) -shared -Wl,-z,defs -Wl,--as-needed $$(LDFLAGS) $$^ -o $$@ $$($(1)_LIBS) $$($(1)_PC_LIBS) -lm
 	@chmod go-w $$@ $$(@D)
-$(BUILD)/$(1).plugin: $(1).plugin $(lastword $(MAKEFILE_LIST))
+$(BUILD)/$(1).plugin: $(1).plugin $(TENON_PLUGINMK)
 	@mkdir -p $$(@D)
 	sed 's/@ABI@/$(TENON_ABI)/' $$< >$$@ && chmod go-w $$@ $$(@D)
 endef

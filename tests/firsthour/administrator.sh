@@ -24,6 +24,23 @@ moved="$work/a site, moved${tenon#"$root"}"
 "$moved" run "$digits/digits.onnx" -i "image=$digits/digit7.npy" >"$work/out" 2>&1 && grep -q 'top \[7\]' "$work/out" ||
     fail "the tree does not run in a folder with blanks and commas"
 "$moved" check-config >"$work/out" 2>&1 || fail "as installed, something is wrong with the settings"
+# A program of one's own and a plugin, made with what pkg-config says of that folder.
+pc=$(find "$work/a site, moved" -name tenon-rt.pc)
+if [ -n "$pc" ] && command -v pkg-config >/dev/null; then
+    example=$(find "$work/a site, moved" -path '*/examples/embed/embed.c')
+    (
+        PKG_CONFIG_PATH=$(dirname "$pc") PATH=$(dirname "$moved"):$PATH
+        export PKG_CONFIG_PATH PATH
+        cd "$work" && mkdir "an example" && cp "$(dirname "$example")"/* "$digits"/digit* "an example" && cd "an example" &&
+            tenon compile digits.onnx -o digits.tno && "${MAKE:-make}" -s embed embed-static &&
+            ./embed digits.tno digit7.npy && ./embed-static digits.tno digit7.npy && cd .. && mkdir plain && cd plain && tenon new-plugin acme &&
+            "${MAKE:-make}" -s -C acme && "${MAKE:-make}" -s -C acme check && "${MAKE:-make}" -s -C acme install && tenon list plugins && "${MAKE:-make}" -s -C acme uninstall
+    ) >"$work/out" 2>&1 || fail "a program or a plugin cannot be made with such a tree"
+    says "probabilities: tensor float32[1, 10]" "the example with such a tree"
+    says "acme_rt " "the plugin that is installed there"
+    says "modules equal, 0 not" "the operator suite there"
+    [ -z "$(find "$work/a site, moved" -name 'acme*')" ] || fail "make uninstall of a plugin leaves files there"
+fi
 rm -rf "$work/a site, moved"
 "${MAKE:-make}" -s -C "$build" install DESTDIR="$work/a b" >"$work/out" 2>&1 && fail "make install does not refuse a blank"
 says "libtool takes no blanks" "make install below a blank"
