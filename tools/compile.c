@@ -115,17 +115,10 @@ is_other_format(const tnt_args *a, tnk_emit kind, const char *out)
         tnt_usage(a->command, "--emit writes a folder, and '%s' would say it is an artifact", out);
         return true;
     }
-    static const char *const others[] = {".so",  ".a",    ".o",  ".c",   ".h",
-                                         ".exe", ".onnx", ".py", ".json"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (tnb_ends_with(out, others[i])) {
-            tnt_usage(a->command,
-                      "an artifact (.tno) is written, and '%s' would say it is something else "
-                      "(--emit writes C, objects or a static library)",
-                      out);
-            return true;
-        }
-    return false;
+    static const char *const others[] = {".so",  ".a",    ".o",  ".c",    ".h",
+                                         ".exe", ".onnx", ".py", ".json", NULL};
+    return tnt_is_misnamed(a, "an artifact (.tno) is written", out, others,
+                           "--emit writes C, objects or a static library");
 }
 
 static int

@@ -59,6 +59,10 @@ read_input(tnt_session *s, const tnt_args *a, const char *path, tnk_model *out)
     return (out->module = tnt_read(s, path)) != NULL;
 }
 
+/* Names that promise another format than text. */
+static const char *const no_text[] = {".tno", ".so",   ".a",   ".o",  ".c",    ".h",
+                                      ".exe", ".onnx", ".npy", ".pb", ".json", NULL};
+
 static int
 run_opt(tnt_session *s, const tnt_args *a)
 {
@@ -66,6 +70,9 @@ run_opt(tnt_session *s, const tnt_args *a)
     if (!list_text)
         return tnt_usage(a->command, "no passes given: add -p LIST, or -t TARGET for all passes of "
                                      "a target");
+    if (tnt_is_misnamed(a, "TVMScript text is written", tnt_value(a, "output", ""), no_text,
+                        "tenon compile writes artifacts"))
+        return TNT_USAGE;
     tnk_model model;
     tnk_compile_options opt;
     if (!read_input(s, a, a->operands[0], &model) || !tnt_compile_options(s, a, &opt))

@@ -296,6 +296,19 @@ tnt_args_free(tnt_args *a)
 /* ---- values ---- */
 
 bool
+tnt_is_misnamed(const tnt_args *a, const char *written, const char *out, const char *const *others,
+                const char *more)
+{
+    for (; *others; others++)
+        if (tnb_ends_with(out, *others)) {
+            tnt_usage(a->command, "%s, and '%s' would say it is something else (%s)", written, out,
+                      more);
+            return true;
+        }
+    return false;
+}
+
+bool
 tnt_has(const tnt_args *a, const char *name)
 {
     for (int i = 0; i < a->n_given; i++)

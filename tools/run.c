@@ -171,7 +171,12 @@ show_results(tnt_session *s, const tnt_args *a, const tnr_signature *sig, const 
 static int
 run(tnt_session *s, const tnt_args *a)
 {
+    static const char *const files[] = {".npy", ".npz", ".pb", ".tno", ".json", ".txt", NULL};
     tnt_program p;
+    if (tnt_has(a, "output-dir") &&
+        tnt_is_misnamed(a, "a folder of .npy files is written", tnt_value(a, "output-dir", ""),
+                        files, "-o takes a folder"))
+        return TNT_USAGE;
     if (!tnt_program_open(s, a, a->operands[0], &p))
         return tnt_failure();
     bool verified = !p.unverified;

@@ -99,6 +99,11 @@ void
 tnt_args_free(tnt_args *a);
 bool
 tnt_has(const tnt_args *a, const char *name);
+/* Whether the name `out` ends like one of `others`, NULL at the end, which promise another format than that of what is written; that is
+ * said then, with what else there is to say. */
+bool
+tnt_is_misnamed(const tnt_args *a, const char *written, const char *out, const char *const *others,
+                const char *more);
 /* The last value given; `otherwise` when none. */
 const char *
 tnt_value(const tnt_args *a, const char *name, const char *otherwise);

@@ -203,5 +203,5 @@ static const tn_target_kind gpu_generic = {
 };
 static const tn_target_kind *const targets[] = {&gpu_generic};
 
-TN_PLUGIN(gpu_generic, "0.1.0", "Apache-2.0", "the pass lists of GPUs of any vendor",
+TN_PLUGIN(gpu_generic, "0.1.0", "Apache-2.0", "the Vulkan target: SPIR-V, for GPUs of any vendor",
           .targets = targets, .n_targets = 1);

@@ -259,4 +259,13 @@ check(r.returncode == 0 and "I.ir_module" in r.stdout, "opt MODEL -t TARGET runs
 refused("opt without passes", tenon("opt", digits), "-p LIST", "-t TARGET", status=(2,))
 r = tenon("doctor")
 check("processors" in r.stdout and "C compiler" in r.stdout, "doctor", r)
+
+# ---- names of files that promise another format than what is written ----
+MODEL = os.path.join(DIGITS, "digits.onnx")
+for end in (".so", ".tno", ".onnx", ".npy", ".json"):
+    refused(f"opt -o x{end}", tenon("opt", MODEL, "-p", "", "-o", path("x" + end)), "TVMScript text is written", "would say it is something else", status=(2,))
+    check(not os.path.exists(path("x" + end)), f"opt -o x{end} writes nothing")
+for end in (".npy", ".pb", ".tno"):
+    refused(f"run -o x{end}", tenon("run", MODEL, "-o", path("x" + end)), "a folder of .npy files is written", "-o takes a folder", status=(2,))
+check(tenon("opt", MODEL, "-p", "", "-o", path("x.py")).returncode == 0, "opt -o x.py")
 done()
