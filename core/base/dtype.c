@@ -331,10 +331,28 @@ decode(const small_float *f, uint16_t code)
     return sign * ldexp(x + (1u << m), (int)e - bias - m);
 }
 
+/* As encode does for half_format, without its calls. */
 uint16_t
 tnb_double_to_half(double f)
 {
-    return encode(&half_format, f);
+    uint64_t u, one;
+    memcpy(&u, &f, sizeof u);
+    uint32_t sign = u >> 48 & 0x8000;
+    u &= INT64_MAX;
+    if (u > (uint64_t)0x7FF << 52)
+        return (uint16_t)(sign | 0x7E00);
+    if (u >= 0x40EFFE0000000000) /* 65520 and above round to infinity */
+        return (uint16_t)(sign | 0x7C00);
+    if (u < (uint64_t)(1023 - 14) << 52) { /* adding 2^28 rounds at 2^-24, ties to even */
+        double v, unit = 0x1p28;
+        memcpy(&v, &u, sizeof v);
+        v += unit;
+        memcpy(&u, &v, sizeof u);
+        memcpy(&one, &unit, sizeof one);
+        return (uint16_t)(sign | (u - one));
+    }
+    u += ((uint64_t)1 << 41) - 1 + (u >> 42 & 1);
+    return (uint16_t)(sign | ((u - ((uint64_t)(1023 - 15) << 52)) >> 42));
 }
 
 static const small_float *
@@ -495,7 +513,8 @@ tnb_store_f64(void *data, tnb_dtype d, uint64_t i, double v)
     }
     const small_float *f = format_of(d);
     if (f)
-        return store_bits(data, d.bits, i, encode(f, v));
+        return store_bits(data, d.bits, i,
+                          f == &half_format ? tnb_double_to_half(v) : encode(f, v));
     if (d.code == TNB_BOOL)
         return store_bits(data, d.bits, i, v != 0);
     if (d.code != TNB_INT && d.code != TNB_UINT)

@@ -87,6 +87,23 @@ half_agrees_with_the_compiler(void **state)
         memcpy(&bits, &want, 2);
         assert_int_equal(tnb_double_to_half(x), bits);
     }
+    /* between two halves, and as near to there as doubles come; beyond the greatest one */
+    for (uint16_t h = 0; h < 0x7C00; h++) {
+        double lo = (double)tnb_half_to_float(h),
+               hi = h == 0x7BFF ? 65536 : (double)tnb_half_to_float((uint16_t)(h + 1)),
+               half = (lo + hi) / 2;
+        const double near[] = {half, nextafter(half, 0), nextafter(half, 1e9), -half};
+        for (int i = 0; i < 4; i++) {
+            _Float16 want = (_Float16)near[i];
+            uint16_t bits;
+            memcpy(&bits, &want, 2);
+            assert_int_equal(tnb_double_to_half(near[i]), bits);
+        }
+    }
+    assert_int_equal(tnb_double_to_half(INFINITY), 0x7C00);
+    assert_int_equal(tnb_double_to_half(-INFINITY), 0xFC00);
+    assert_int_equal(tnb_double_to_half(0x1p-1074), 0);
+    assert_int_equal(tnb_double_to_half(NAN) & 0x7E00, 0x7E00);
 }
 #endif
 
