@@ -9,7 +9,7 @@
  * whose legalization is one such call; tensor_to_shape of a constant and shape_to_tensor of a
  * static shape. Operators without tensor arguments fold up to 1024 elements. Small results are
  * evaluated at once, large ones become deferred constants, made natively when the artifact is
- * written; large ones of equal elements become splats (uniform.c); a vast one of few elements stays a
+ * written, or the input's own elements where the program only gives them another shape; large ones of equal elements become splats (uniform.c); a vast one of few elements stays a
  * call, as an artifact would have to hold it. Branches and local functions are
  * entered. Unused bindings go. Keeps PrimFuncs. Cases: tests/pass/FoldConstant.
  */
@@ -128,6 +128,34 @@ may_refuse(const folder *f, const tn_node *program)
     return found;
 }
 
+/* Where the program only gives one of its inputs another shape, or a contiguous part of one that lies in a file: that input's
+ * elements, without a program to run. NULL where memory of their own is needed. */
+static const tn_data *
+same_elements(folder *f, const tn_type *type, const int64_t *shape, int32_t ndim,
+              const tn_node *program, const tn_data *const *inputs, uint32_t n_inputs)
+{
+    const tn_prim_func *p = tn_as_prim_func(program);
+    tnb_dtype d = tn_type_dtype(type);
+    uint64_t n;
+    int64_t first;
+    int which = p->params.n == n_inputs + 1 ? transform_param_in_order(f->ctx, p, &first) : -1;
+    if (which < 0 || (uint32_t)which >= n_inputs)
+        return NULL;
+    const tn_data *in = inputs[which];
+    if (!tnb_dtype_eq(in->dtype, d) || !tnb_shape_count(ndim, shape, &n) || first < 0 ||
+        (uint64_t)first > in->n_elems || n > in->n_elems - (uint64_t)first)
+        return NULL;
+    if (in->kind == TN_DATA_FILE && (first == 0 || d.bits % 8 == 0)) {
+        uint64_t skipped = (uint64_t)first * tnb_dtype_bytes(d);
+        return tn_data_file(f->ctx, d, ndim, shape, (const char *)in->bytes + skipped, in->file,
+                            in->offset + skipped);
+    }
+    return in->kind == TN_DATA_DEFERRED && n == in->n_elems
+               ? tn_data_deferred(f->ctx, d, ndim, shape, in->program, in->inputs, in->n_inputs,
+                                  in->result)
+               : NULL;
+}
+
 static const tn_expr *
 make_result(folder *f, const tn_type *type, const tn_node *program, const tn_data *const *inputs,
             uint32_t n_inputs, uint64_t in_work, uint32_t result)
@@ -150,6 +178,10 @@ make_result(folder *f, const tn_type *type, const tn_node *program, const tn_dat
         return tn_constant_of(f->ctx, splat);
     if (elems > MAX_ENLARGED && elems / ENLARGED > in_work)
         return NULL;
+    const tn_data *same =
+        large ? same_elements(f, type, shape, (int32_t)dims.n, program, inputs, n_inputs) : NULL;
+    if (same)
+        return tn_constant_of(f->ctx, same);
     bool refuses = may_refuse(f, program);
     if (large && refuses)
         return NULL;

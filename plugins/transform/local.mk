@@ -75,6 +75,7 @@ plugins_transform_transform_la_SOURCES = \
 	plugins/transform/memory_tokens.c \
 	plugins/transform/plugin.c \
 	plugins/transform/imperative.c \
+	plugins/transform/in_order.c \
 	plugins/transform/in_place.c \
 	plugins/transform/lower_assertions.c \
 	plugins/transform/reachable.c \

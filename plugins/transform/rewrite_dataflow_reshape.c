@@ -7,120 +7,13 @@
  *
  * In dataflow blocks, for bindings of dataflow variables only: outputs stay copies, as memory
  * planning relies on it; so does what a call overwrites. The program has to read one of its tensors only, keep its dtype and
- * element count, and copy element for element in row-major order (through any number of blocks),
- * which the simplifier proves on the flattened indices; neither may lie in an image. Cases: tests/pass/RewriteDataflowReshape.
+ * element count, and copy element for element in row-major order through any number of blocks (in_order.c); neither may lie in
+ * an image. Cases: tests/pass/RewriteDataflowReshape.
  */
 #include "transform.h"
 
 #include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
-
-/* ---- recognising a reshape ---- */
-
-typedef struct recognizer {
-    tn_ctx *ctx;
-    const tn_node *current; /* the buffer whose elements have been carried so far */
-    bool ok;
-} recognizer;
-
-static const tn_expr *
-flat_index(tn_ctx *ctx, tn_list indices, tn_list shape)
-{
-    const tn_expr *flat = tn_i64(ctx, 0);
-    for (uint32_t i = 0; i < indices.n && i < shape.n; i++)
-        flat = tn_add(ctx, tn_mul(ctx, flat, tn_cast_to(ctx, TNB_I64, shape.at[i])),
-                      tn_cast_to(ctx, TNB_I64, indices.at[i]));
-    return flat;
-}
-
-/* B[g(v)] = A[f(v)] with equal flat indices. Elements of B that no iteration writes are undefined,
- * so how the iterations come about (bindings, predicates, threads) does not matter. */
-static bool
-is_copy_in_order(recognizer *r, const tn_block *block, const tn_node **target)
-{
-    const tn_buffer_store *store = tn_as_buffer_store(block->body);
-    const tn_buffer_load *load = store ? tn_as_buffer_load(store->value) : NULL;
-    if (!load || block->init || load->buffer != r->current)
-        return false;
-    const tn_buffer *to = tn_as_buffer(store->buffer), *from = tn_as_buffer(load->buffer);
-    if (!tnb_dtype_eq(to->dtype, from->dtype) || store->indices.n != to->shape.n ||
-        load->indices.n != from->shape.n)
-        return false;
-    tn_arith *a = tn_arith_new(r->ctx);
-    for (uint32_t i = 0; i < block->iters.n; i++) {
-        const tn_iter_var *iv = tn_as_iter_var(block->iters.at[i]);
-        const tn_range *dom = tn_as_range(iv->dom);
-        if (iv->iter_kind != TN_ITER_SPATIAL)
-            return false;
-        tn_arith_range(a, iv->var, dom->min, dom->extent);
-    }
-    *target = store->buffer;
-    return tn_prove_eq(a, flat_index(r->ctx, load->indices, from->shape),
-                       flat_index(r->ctx, store->indices, to->shape));
-}
-
-static tn_walk_step
-follow_block(void *user, const tn_node *n)
-{
-    recognizer *r = user;
-    const tn_block *b = tn_as_block(n);
-    if (tn_is(n, TN_KIND_BUFFER_STORE) || tn_is(n, TN_KIND_EVALUATE))
-        r->ok = false; /* work outside blocks */
-    if (!b || (!b->iters.n && !tn_is(b->body, TN_KIND_BUFFER_STORE)))
-        return r->ok ? TN_WALK_ON : TN_WALK_STOP;
-    if (r->ok && is_copy_in_order(r, b, &r->current))
-        return TN_WALK_SKIP;
-    r->ok = false;
-    return TN_WALK_STOP;
-}
-
-typedef struct usage {
-    const tn_node *buffer;
-    bool found;
-} usage;
-
-static tn_walk_step
-find_use(void *user, const tn_node *n)
-{
-    usage *u = user;
-    const tn_buffer_load *load = tn_as_buffer_load(n);
-    const tn_buffer_store *store = tn_as_buffer_store(n);
-    u->found |= (load && load->buffer == u->buffer) || (store && store->buffer == u->buffer) ||
-                n == tn_as_buffer(u->buffer)->data;
-    return u->found ? TN_WALK_STOP : TN_WALK_ON;
-}
-
-/* An image has a shape of its own: what lies in it is copied. */
-static bool
-is_image(const tn_node *buffer)
-{
-    const char *scope = tn_as_buffer(buffer)->scope;
-    return scope && strncmp(scope, "global.texture", 14) == 0;
-}
-
-/* The number of the only tensor that the program reads and that becomes its output; -1 otherwise.
- */
-static int
-reshaped_param(tn_ctx *ctx, const tn_prim_func *f)
-{
-    const tn_node *out = f->buffers.n ? f->buffers.at[f->buffers.n - 1] : NULL;
-    int in = -1;
-    for (uint32_t i = 0; out && i + 1 < f->buffers.n; i++) {
-        usage u = {.buffer = f->buffers.at[i]};
-        if (!u.buffer)
-            continue; /* shape variables */
-        tn_walk(f->body, TN_WALK_ONCE, find_use, NULL, &u);
-        if (u.found && in >= 0)
-            return -1;
-        if (u.found)
-            in = (int)i;
-    }
-    if (in < 0 || is_image(out) || is_image(f->buffers.at[in]))
-        return -1;
-    recognizer r = {.ctx = ctx, .current = f->buffers.at[in], .ok = true};
-    tn_walk(f->body, 0, follow_block, NULL, &r);
-    return r.ok && r.current == out ? in : -1;
-}
 
 /* ---- rewriting ---- */
 
@@ -137,7 +30,7 @@ reshaped_param_once(rewriting *w, const tn_prim_func *f)
     const int *known = tnb_ptrmap_get(&w->seen, f);
     if (!known) {
         int *which = TNB_NEW(tn_scratch(w->ctx), int);
-        *which = reshaped_param(w->ctx, f);
+        *which = transform_param_in_order(w->ctx, f, NULL);
         tnb_ptrmap_set(&w->seen, f, which);
         known = which;
     }

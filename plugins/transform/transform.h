@@ -59,6 +59,13 @@ transform_has_effects(const tn_module *m, const tn_expr *value);
 const tn_node *
 transform_drop_unused(tn_ctx *ctx, const tn_module *m, const tn_node *func);
 
+/* ---- in_order.c ---- */
+/* The number of the only tensor that the program reads and whose elements become its last tensor's, in their order, from the
+ * first on; with `first` those from another one on, too, which is told there. -1: it does something else, or an image is
+ * involved. */
+int
+transform_param_in_order(tn_ctx *ctx, const tn_prim_func *f, int64_t *first);
+
 /* ---- in_place.c ---- */
 /* The arguments that a call_tir_inplace, a call_inplace_packed or a direct call of a tensor program
  * overwrites; empty for other values. */
