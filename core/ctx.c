@@ -247,7 +247,7 @@ tn_strf(tn_ctx *ctx, const char *fmt, ...)
     char small[256];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(small, sizeof small, fmt, ap);
+    int n = tnb_vformat(small, sizeof small, fmt, ap);
     va_end(ap);
     if (n < 0)
         return tn_str(ctx, "");
@@ -255,7 +255,7 @@ tn_strf(tn_ctx *ctx, const char *fmt, ...)
         return tn_strn(ctx, small, (size_t)n);
     char *big = tnb_alloc(ctx->scratch, (size_t)n + 1);
     va_start(ap, fmt);
-    vsnprintf(big, (size_t)n + 1, fmt, ap);
+    tnb_vformat(big, (size_t)n + 1, fmt, ap);
     va_end(ap);
     return tn_strn(ctx, big, (size_t)n);
 }

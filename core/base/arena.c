@@ -417,7 +417,7 @@ tnb_printf(tnb_arena *a, const char *fmt, ...)
     char text[256];
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
+    int n = tnb_vformat(text, sizeof text, fmt, ap);
     va_end(ap);
     if (n < 0)
         return tnb_alloc(a, 1);
@@ -425,7 +425,7 @@ tnb_printf(tnb_arena *a, const char *fmt, ...)
         return tnb_strndup(a, text, (size_t)n);
     char *s = tnb_alloc(a, (size_t)n + 1);
     va_start(ap, fmt);
-    vsnprintf(s, (size_t)n + 1, fmt, ap);
+    tnb_vformat(s, (size_t)n + 1, fmt, ap);
     va_end(ap);
     return s;
 }

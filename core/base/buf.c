@@ -65,7 +65,7 @@ tnb_buf_printf(tnb_buf *b, const char *fmt, ...)
     if (!reserve(b, 64))
         return;
     va_start(ap, fmt);
-    int n = vsnprintf(b->s + b->n, b->cap - b->n, fmt, ap);
+    int n = tnb_vformat(b->s + b->n, b->cap - b->n, fmt, ap);
     va_end(ap);
     if (n < 0) {
         b->s[b->n] = 0;
@@ -77,7 +77,7 @@ tnb_buf_printf(tnb_buf *b, const char *fmt, ...)
         if (!reserve(b, (size_t)n))
             return;
         va_start(ap, fmt);
-        vsnprintf(b->s + b->n, b->cap - b->n, fmt, ap);
+        tnb_vformat(b->s + b->n, b->cap - b->n, fmt, ap);
         va_end(ap);
     }
     b->n += (size_t)n;

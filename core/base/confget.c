@@ -96,14 +96,25 @@ tnb_conf_split(tnb_arena *a, const char *text, uint32_t *n)
     for (const char *p = text;; p++) {
         bool end = !*p || (!quote && depth == 0 && (*p == ',' || *p == '\n'));
         if (!end) {
-            if (quote && *p == '\\' && p[1])
-                p++;
-            else if (*p == '"')
+            switch (*p) {
+            case '\\':
+                p += quote && p[1];
+                break;
+            case '"':
                 quote = !quote;
-            else if (!quote && strchr("([{", *p))
-                depth++;
-            else if (!quote && strchr(")]}", *p) && depth > 0)
-                depth--;
+                break;
+            case '(':
+            case '[':
+            case '{':
+                depth += !quote;
+                break;
+            case ')':
+            case ']':
+            case '}':
+                depth -= !quote && depth > 0;
+                break;
+            default:;
+            }
             continue;
         }
         const char *from = start, *to = p;

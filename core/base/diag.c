@@ -17,11 +17,12 @@ struct tnb_diags {
 tnb_diags *
 tnb_diags_new(void)
 {
-    tnb_diags *d = calloc(1, sizeof *d);
+    tnb_diags *d = malloc(sizeof *d);
     if (!d) {
         tnb_count_memory_failure();
         return NULL;
     }
+    memset(d, 0, offsetof(tnb_diags, at)); /* `at` is written as it fills */
     d->arena = tnb_arena_new();
     if (!d->arena) {
         free(d);

@@ -111,7 +111,8 @@ read_header(front *f, const char *line, const char *p, const char *end)
     f->section = tnb_strndup(f->arena, a, (size_t)(b - a));
     f->name = tnb_strndup(f->arena, c, (size_t)(d - c));
     f->skip = false;
-    snprintf(f->read, sizeof f->read, "%.*s", (int)(close + 1 - p), p);
+    memcpy(f->read, p, (size_t)(close + 1 - p));
+    f->read[close + 1 - p] = 0;
     return true;
 }
 
@@ -122,8 +123,8 @@ hold_value(front *f, const char *key, size_t key_n, const char *from, const char
 {
     f->value = from;
     f->value_n = (size_t)(end - from);
-    snprintf(f->read, sizeof f->read, "%.*s%s", (int)key_n, key,
-             key_n ? "=" PLACEHOLDER : " " PLACEHOLDER);
+    memcpy(f->read, key, key_n);
+    memcpy(f->read + key_n, key_n ? "=" PLACEHOLDER : " " PLACEHOLDER, sizeof "=" PLACEHOLDER);
 }
 
 /* Judges one line; false when inih has nothing to see of it. */

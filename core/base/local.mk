@@ -14,6 +14,7 @@ core_base_libtenon_base_la_SOURCES = \
 	core/base/elf.c \
 	core/base/entry.c \
 	core/base/file.c \
+	core/base/format.c \
 	core/base/gguf.c \
 	core/base/hash.c \
 	core/base/ini.c \

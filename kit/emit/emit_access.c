@@ -300,7 +300,7 @@ stored_value(tnk_emitter *e, const tn_buffer *b, tnb_dtype s, const tn_expr *val
         put(e, tnk_bits_open(e, mask, unsigned_));
         put(e, tnk_op_open(e, "&", mask));
         tnk_emit_mask(e, value, 8);
-        put(e, tnk_op_between(e, "&", mask));
+        tnk_put_op(e, "&", mask);
         tnb_buf_printf(e->out, "%s)%s", tnk_one_mask(e, mask), tnk_bits_close(e, unsigned_));
         return;
     }

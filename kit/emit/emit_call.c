@@ -15,7 +15,7 @@ bit_operation(tnk_emitter *e, const tn_call *c, const char *op, tnb_dtype d)
         tnb_buf_printf(e->out, "(%s)", tnk_c_type(e, d));
     put(e, tnk_op_open(e, op, d));
     ex(e, c->args.at[0]);
-    put(e, tnk_op_between(e, op, d));
+    tnk_put_op(e, op, d);
     ex(e, c->args.at[1]);
     put(e, tn_dtype_of(TN_NODE(c)).code == TNB_BOOL ? "))" : ")");
 }

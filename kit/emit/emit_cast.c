@@ -39,7 +39,7 @@ tnk_emit_cast(tnk_emitter *e, const tn_expr *x)
         put(e, tnk_convert_open(e, mask, ct));
         put(e, tnk_op_open(e, "&", mask));
         tnk_emit_mask(e, v, ct.bits);
-        put(e, tnk_op_between(e, "&", mask));
+        tnk_put_op(e, "&", mask);
         tnb_buf_printf(e->out, "%s)%s", tnk_one_mask(e, mask), tnk_convert_close(e, ct));
         return;
     }

@@ -147,7 +147,7 @@ infix(tnk_emitter *e, const tn_binary *b, const char *op, tnb_dtype d)
         tnk_emit_whole(e, b->a);
     else
         ex(e, b->a);
-    put(e, tnk_op_between(e, op, of));
+    tnk_put_op(e, op, of);
     if (in)
         tnb_buf_printf(e->out, "(%s)", in);
     ex(e, b->b);

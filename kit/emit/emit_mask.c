@@ -59,7 +59,7 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         open_mask(e, from, bits, n);
         put(e, tnk_op_open(e, op, d));
         ex(e, b->a);
-        put(e, tnk_op_between(e, op, d));
+        tnk_put_op(e, op, d);
         ex(e, b->b);
         put(e, ")");
         close_mask(e, from, bits, n);
@@ -78,7 +78,7 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         put(e, x->kind == TN_KIND_EQ ? tnk_not_open(e, mask) : "(");
         put(e, tnk_op_open(e, op, mask));
         tnk_emit_mask(e, b->a, bits);
-        put(e, tnk_op_between(e, op, mask));
+        tnk_put_op(e, op, mask);
         tnk_emit_mask(e, b->b, bits);
         put(e, "))");
         return;
@@ -105,7 +105,8 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         open_mask(e, d.bits, bits, n);
         put(e, tnk_op_open(e, "!=", d));
         ex(e, v);
-        tnb_buf_printf(e->out, "%s%s)", tnk_op_between(e, "!=", d), tnk_zeros(e, d));
+        tnk_put_op(e, "!=", d);
+        tnb_buf_printf(e->out, "%s)", tnk_zeros(e, d));
         close_mask(e, d.bits, bits, n);
         return;
     }
@@ -115,7 +116,8 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
         open_mask(e, 8, bits, n);
         put(e, tnk_op_open(e, "!=", s));
         tnk_emit_raw_load(e, l, with_lanes(s, 1));
-        tnb_buf_printf(e->out, "%s%s)", tnk_op_between(e, "!=", s), tnk_zeros(e, s));
+        tnk_put_op(e, "!=", s);
+        tnb_buf_printf(e->out, "%s)", tnk_zeros(e, s));
         close_mask(e, 8, bits, n);
         return;
     }
@@ -165,7 +167,9 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
             put(e, map);
             put(e, "(");
             ex(e, c->args.at[0]);
-            tnb_buf_printf(e->out, ")%s%s)", tnk_op_between(e, "!=", found), tnk_zeros(e, found));
+            put(e, ")");
+            tnk_put_op(e, "!=", found);
+            tnb_buf_printf(e->out, "%s)", tnk_zeros(e, found));
             close_mask(e, d.bits, bits, n);
             return;
         }
@@ -176,7 +180,7 @@ tnk_emit_mask(tnk_emitter *e, const tn_expr *x, uint8_t bits)
                                                           : "^";
             put(e, tnk_op_open(e, op, mask));
             tnk_emit_mask(e, c->args.at[0], bits);
-            put(e, tnk_op_between(e, op, mask));
+            tnk_put_op(e, op, mask);
             tnk_emit_mask(e, c->args.at[1], bits);
             put(e, ")");
             return;

@@ -62,11 +62,12 @@ tnk_make_close(tnk_emitter *e);
 /* Behind a vector of so many lanes: its lane i, "[3]". */
 const char *
 tnk_lane(tnk_emitter *e, uint16_t lanes, int i);
-/* In front of the two operands of an operation on vectors of `d`, and between them: "(" and " + "; a parenthesis closes. */
+/* In front of the two operands of an operation on vectors of `d`, and written between them: "(" and " + "; a parenthesis
+ * closes. */
 const char *
 tnk_op_open(tnk_emitter *e, const char *op, tnb_dtype d);
-const char *
-tnk_op_between(tnk_emitter *e, const char *op, tnb_dtype d);
+void
+tnk_put_op(tnk_emitter *e, const char *op, tnb_dtype d);
 /* In front of a vector of integers: its complement; a parenthesis closes. */
 const char *
 tnk_not_open(tnk_emitter *e, tnb_dtype d);

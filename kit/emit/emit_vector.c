@@ -155,10 +155,14 @@ tnk_op_open(tnk_emitter *e, const char *op, tnb_dtype d)
     return e->d->structs && d.lanes > 1 ? tn_strf(e->ctx, "%s(", help_operator(e, op, d)) : "(";
 }
 
-const char *
-tnk_op_between(tnk_emitter *e, const char *op, tnb_dtype d)
+void
+tnk_put_op(tnk_emitter *e, const char *op, tnb_dtype d)
 {
-    return e->d->structs && d.lanes > 1 ? ", " : tn_strf(e->ctx, " %s ", op);
+    bool call = e->d->structs && d.lanes > 1;
+    put(e, call ? "," : " ");
+    if (!call)
+        put(e, op);
+    put(e, " ");
 }
 
 const char *

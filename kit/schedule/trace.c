@@ -16,11 +16,11 @@ tnk_sch_note(tnk_sch *s, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = tnb_vformat(NULL, 0, fmt, ap);
     va_end(ap);
     char *text = tnb_alloc(tn_scratch(s->ctx), (size_t)n + 1);
     va_start(ap, fmt);
-    vsnprintf(text, (size_t)n + 1, fmt, ap);
+    tnb_vformat(text, (size_t)n + 1, fmt, ap);
     va_end(ap);
     tnb_buf_printf(&s->trace, "%s\n", text);
 }

@@ -330,8 +330,10 @@ onnx_function_key(onnx_import *imp, const char *domain, const char *name, const 
 const Onnx__FunctionProto *
 onnx_find_function(onnx_import *imp, const Onnx__NodeProto *p)
 {
-    return tnb_strmap_get(&imp->functions,
-                          onnx_function_key(imp, p->domain, p->op_type, p->overload));
+    return imp->functions.n
+               ? tnb_strmap_get(&imp->functions,
+                                onnx_function_key(imp, p->domain, p->op_type, p->overload))
+               : NULL;
 }
 
 int64_t

@@ -2,11 +2,53 @@
 /* Numbers are read and written the same in every locale, and read back as they were. */
 #include "tests/base/harness.h"
 #include "tenon/base/hash.h"
+#include "tenon/base/mem.h"
 #include "tenon/base/num.h"
+#include <limits.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What tnb_vformat writes and returns is what vsnprintf does, whatever the room. */
+static void
+same_format(const char *fmt, ...) TNB_PRINTF(1, 2);
+static void
+same_format(const char *fmt, ...)
+{
+    char want[300], got[300];
+    for (size_t room = 0; room <= sizeof want; room += room < 40 ? 1 : 65) {
+        memset(want, '#', sizeof want);
+        memset(got, '#', sizeof got);
+        va_list a;
+        va_start(a, fmt);
+        int n = vsnprintf(want, room, fmt, a);
+        va_end(a);
+        va_start(a, fmt);
+        assert_int_equal(tnb_vformat(got, room, fmt, a), n);
+        va_end(a);
+        assert_memory_equal(got, want, sizeof want);
+    }
+}
+
+static void
+formats_are_written_as_by_vsnprintf(void **state)
+{
+    (void)state;
+    const char *volatile none = NULL;
+    char longer[200];
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = 0;
+    same_format("plain, %s, %c, %%, %s", longer, 'q', "");
+    same_format("%s", none);
+    same_format("%d %d %d %u %u", 0, INT_MAX, INT_MIN, 0u, UINT_MAX);
+    same_format("%ld %ld %lu", LONG_MAX, LONG_MIN, ULONG_MAX);
+    same_format("%lld %lld %llu", LLONG_MAX, LLONG_MIN, ULLONG_MAX);
+    same_format("%zu %zd", SIZE_MAX, (ssize_t)-7);
+    same_format("%s%d%.*s|%-5d|%05d|%x|%g", "a", 7, 2, "bcd", 3, 4, 255u, 1.5); /* vsnprintf's */
+    same_format("%s %hhd %5s %llx %ls", "a", 300, "b", 255ull, L"wide");
+}
 
 static bool
 f64(const char *s, double *out)
@@ -189,6 +231,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_are_written_as_by_vsnprintf),
         cmocka_unit_test(integers_are_whole_texts_in_range),
         cmocka_unit_test(floats_are_whole_texts),
         cmocka_unit_test(printing_gives_the_shortest_form),

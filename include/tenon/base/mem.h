@@ -91,6 +91,10 @@ TNB_EXPORT void
 tnb_buf_printf(tnb_buf *b, const char *fmt, ...) TNB_PRINTF(2, 3);
 TNB_EXPORT void
 tnb_buf_free(tnb_buf *b);
+/* vsnprintf, and what the functions above that take a format write with: faster where a format has plain %s, %c, %d, %u,
+ * %ld, %lld, %zu and their like only. `out` may be NULL where `room` is 0. */
+TNB_EXPORT int
+tnb_vformat(char *out, size_t room, const char *fmt, va_list ap) TNB_PRINTF(3, 0);
 
 /* ---- growing arrays in an arena ---- */
 /* TNB_VEC(T) name; zero-initialised. Growth copies: old storage stays until the arena is reset. */
