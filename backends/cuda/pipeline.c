@@ -23,7 +23,7 @@ const char *const cuda_library_dispatch[] = {
 const char *const cuda_legalize[] = {
     "@tensor_programs",
     "DeadCodeElimination",
-    "ApplyDefaultSchedule{rules=[Panels,MatmulMMA," TNK_GPU_RULES "]}",
+    "ApplyDefaultSchedule{rules=[Panels,MatmulMMA,MatmulRegisters," TNK_GPU_RULES "]}",
     NULL,
 };
 

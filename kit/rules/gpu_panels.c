@@ -134,6 +134,7 @@ pad(panels *p)
     if (!gpu_product_of(p->red->block, l))
         return false;
     p->vector = l[l[0]->buffer == tnk_block_output(p->unpack)]->buffer;
+    gpu_inline_around(p->s, p->red); /* what cuts the result goes into what reads it */
     return true;
 }
 

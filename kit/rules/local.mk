@@ -9,6 +9,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/rules/gpu_low_batch_gemv.c \
 	kit/rules/gpu_matmul.c \
 	kit/rules/gpu_matmul_mma.c \
+	kit/rules/gpu_matmul_registers.c \
 	kit/rules/gpu_matrix_units.c \
 	kit/rules/gpu_nest.c \
 	kit/rules/gpu_panels.c \

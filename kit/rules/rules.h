@@ -8,6 +8,6 @@
 #define GPU_RULE(id) extern const tnk_rule tnk_rule_gpu_##id;
 #include "rules.def"
 #undef GPU_RULE
-extern const tnk_rule tnk_rule_gpu_matmul_mma, tnk_rule_gpu_panels;
+extern const tnk_rule tnk_rule_gpu_matmul_mma, tnk_rule_gpu_matmul_registers, tnk_rule_gpu_panels;
 
 #endif

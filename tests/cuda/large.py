@@ -29,6 +29,8 @@ CASES = (
     ("odd rows", "1024, 513", "float32", "", "R.exp(x)", "", 1e-5),
     ("sums along memory", "1040, 256", "float32", "", "R.sum(x, axis=0)", "threadIdx.y", 1e-4),
     ("a row by a matrix", "1, 32", "float16", ', w: R.Tensor((32, 16384), "float16")', "R.matmul(x, w)", "ushort4", 2e-3),
+    ("rows of a number that is not known", '"n", 96', "float32", ', w: R.Tensor((96, 260), "float32")', "R.nn.silu(R.matmul(x, w))", "_shared_local", 1e-4),
+    ("rows by rows", "96, 72", "float32", ', w: R.Tensor((132, 72), "float32")', "R.matmul(x, R.permute_dims(w))", "_shared_local", 1e-4),
     ("a row by a matrix of odd rows", "1, 512", "float32", ', w: R.Tensor((512, 521), "float32")', "R.matmul(x, w)", "threadIdx.y", 1e-4),
 )
 if not os.path.exists(os.path.join(SIM, "libcuda.so.1")):
@@ -58,6 +60,8 @@ for k, (what, shape, dtype, more, expression, stands, error) in enumerate(CASES)
     names = tenon("show", "kernel", file, "-t", "cuda").stdout.split()
     sources = "".join(tenon("show", "kernel", file, n, "-t", "cuda").stdout for n in names)
     check(sources and stands in sources, f"{what}: {stands or 'a kernel'}")
+    if "matmul" in expression:
+        check("rows by rows" in what or len(names) == 1, f"{what}: one kernel: {names}")
     inputs = tensor("x", [int(d) for d in shape.replace('"n"', "520").split(",")], dtype)
     if more:
         inputs += tensor("w", [int(d) for d in more.split("((")[1].split(")")[0].split(",")], dtype)

@@ -55,8 +55,9 @@ tnk_upper_bound(tn_ctx *ctx, const tn_node *prim_func, const tn_expr *extent);
 
 /* The rules for GPUs, "gpu.Fallback" and so on, which the plugin `tir` offers. They take functions
  * for targets with the key `gpu` alone. Behind those for all of them stand gpu.MatmulMMA, for targets that say by the attribute
- * matrix_units which dtypes they multiply by mma of PTX (tnk_mma_intrins), and gpu.Panels, for packed matrices in panels of rows. */
-enum { TNK_N_GPU_RULES = 8, TNK_N_GPU_FURTHER_RULES = 2 };
+ * matrix_units which dtypes they multiply by mma of PTX (tnk_mma_intrins), gpu.MatmulRegisters, for large products of float32, and gpu.Panels, for packed matrices in
+ * panels of rows. */
+enum { TNK_N_GPU_RULES = 8, TNK_N_GPU_FURTHER_RULES = 3 };
 TNB_EXPORT extern const tnk_rule *const tnk_gpu_rules[TNK_N_GPU_RULES + TNK_N_GPU_FURTHER_RULES];
 
 #ifdef __cplusplus
