@@ -8,7 +8,7 @@ pkgconfig_DATA += docs/tenon-lm.pc
 endif
 dist_doc_DATA = docs/README.md docs/abi.md docs/ahead-of-time.md docs/architecture.md docs/configuration.md docs/conformance.md docs/embedding.md \
 	docs/first-plugin.md docs/generate.md docs/glossary.md docs/kv-cache.md docs/llm.md docs/numbers.md docs/onnx.md docs/own-language.md docs/own-library.md docs/porting.md \
-	docs/safety.md docs/target-cpu.md docs/target-gpu-generic.md docs/target-opencl.md docs/text-form.md docs/tutorial-pass.md docs/tutorial-runtime.md docs/tutorial-schedule.md CHANGELOG.md
+	docs/safety.md docs/target-cpu.md docs/target-cuda.md docs/target-gpu-generic.md docs/target-opencl.md docs/text-form.md docs/tutorial-pass.md docs/tutorial-runtime.md docs/tutorial-schedule.md CHANGELOG.md
 
 # These pages are what schemas and the plugins' own lists say.
 SCHEMA_PAGES = docs/operators.md docs/passes.md docs/targets.md docs/devices.md docs/settings.md
