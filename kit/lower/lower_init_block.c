@@ -20,8 +20,8 @@ typedef struct nest {
     uint32_t n;
     const tn_block_realize *br;
     const tn_block *block;
-    tnb_ptrmap start;         /* the loops' variables -> their first values */
-    const tnb_ptrmap *single; /* variables of loops of one turn anywhere -> their values */
+    tnb_ptrmap start;   /* the loops' variables -> their first values */
+    tnb_ptrmap *single; /* variables of loops of one turn anywhere -> their values */
 } nest;
 
 static bool
@@ -62,7 +62,7 @@ is_of_reduction(tn_ctx *ctx, const nest *t, const tn_expr *cond)
 
 /* The block behind loops that may have no turns, the outermost of which is f. */
 static bool
-find_nest(tn_ctx *ctx, const tn_for_loop *f, const tnb_ptrmap *single, nest *t)
+find_nest(tn_ctx *ctx, const tn_for_loop *f, tnb_ptrmap *single, nest *t)
 {
     const tn_stmt *s = TN_NODE(f);
     bool unknown = false;
