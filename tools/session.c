@@ -719,13 +719,15 @@ tuned_as_compiled(tnt_session *s, const tnk_compile_options *opt, const tn_node 
     return found && !both;
 }
 
-/* What is compiled to run here at once is made for this machine, unless somebody says otherwise. */
+/* What is compiled to run here at once is made for this machine, its processor and its device, unless somebody says otherwise: an
+ * option, or a section that pins attributes. */
 static void
 compile_for_here(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
     if (tnt_has(a, "mcpu") || !opt->n_targets)
         return;
-    const tn_node *usual = tn_dictv(s->ctx, "mcpu", tn_string(s->ctx, "native"), NULL);
+    const tn_node *usual = tnt_device_attrs(s, opt->targets[0]);
+    usual = tn_dict_set(s->ctx, usual, "mcpu", tn_string(s->ctx, "native"));
     if (!tuned_as_compiled(s, opt, usual))
         opt->usual_attrs = usual;
 }

@@ -299,6 +299,10 @@ tnt_properties(tn_ctx *ctx, tnr_device *dev);
 /* The name, or of NAME:auto a target as JSON with the attributes of the device that is present; NULL after a message. */
 const char *
 tnt_auto_target(tnt_session *s, const char *name);
+/* Attributes for a target that is named by its kind, from the first device that is present: a Dict; NULL where there is none, or where
+ * its driver does not tell any. */
+const tn_node *
+tnt_device_attrs(tnt_session *s, const char *kind);
 /* [-t] or [tenon] default_target or "cpu": names between commas as an array in the context's arena, :auto filled in; NULL after a
  * message. */
 const char **

@@ -346,8 +346,16 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
     }
     tnb_status st =
         cuda_nvrtc_open(tn_arena(ctx), tn_dict_str(b->target->attrs, "nvrtc", ""), &w.nvrtc, &err);
+    char arch[CUDA_ARCH_CHARS];
     if (st == TNB_OK)
-        st = cuda_nvrtc_check(w.nvrtc, w.arch, &err);
+        st = cuda_nvrtc_arch(w.nvrtc, w.arch, arch, &err);
+    if (st == TNB_OK && strcmp(arch, w.arch) != 0) {
+        tn_warn(ctx, 0,
+                "target cuda: NVRTC %s does not know %s: kernels are compiled for %s, and by the "
+                "driver when they are loaded",
+                cuda_nvrtc_version(w.nvrtc), w.arch, arch);
+        w.arch = arch;
+    }
     if (st != TNB_OK) {
         tn_error(ctx, 0, st, "target cuda: %s", err.message);
         tnb_diag_hint(tn_diags(ctx), "%s", err.hint);

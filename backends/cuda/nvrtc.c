@@ -157,17 +157,23 @@ cuda_nvrtc_version(const cuda_nvrtc *n)
 }
 
 tnb_status
-cuda_nvrtc_check(const cuda_nvrtc *n, const char *arch, tnb_err *err)
+cuda_nvrtc_arch(const cuda_nvrtc *n, const char *arch, char out[CUDA_ARCH_CHARS], tnb_err *err)
 {
-    int number = atoi(arch + 3); /* behind "sm_" */
+    size_t digits = strspn(arch + 3, "0123456789"); /* behind "sm_" */
+    int number = atoi(arch + 3), newest = n->n_archs ? n->archs[n->n_archs - 1] : 0;
+    (void)snprintf(out, CUDA_ARCH_CHARS, "%s", arch);
+    if (n->n_archs == 0)
+        return TNB_OK; /* it does not say: its compiler will */
     for (int i = 0; i < n->n_archs; i++)
         if (n->archs[i] == number)
             return TNB_OK;
-    if (n->n_archs == 0)
-        return TNB_OK; /* it does not say: its compiler will */
+    if (number > newest && !arch[3 + digits]) {
+        (void)snprintf(out, CUDA_ARCH_CHARS, "sm_%d", newest);
+        return TNB_OK;
+    }
     (void)tnb_fail(err, TNB_UNSUPPORTED, "NVRTC %s does not compile for %s", n->version, arch);
     tnb_hint(err, "it compiles for sm_%d to sm_%d; set `arch` of [target cuda], or another `nvrtc`",
-             n->archs[0], n->archs[n->n_archs - 1]);
+             n->archs[0], newest);
     return TNB_UNSUPPORTED;
 }
 

@@ -16,9 +16,11 @@ cuda_nvrtc_close(cuda_nvrtc *n);
 /* "13.5" */
 const char *
 cuda_nvrtc_version(const cuda_nvrtc *n);
-/* Whether it compiles for an architecture, such as "sm_90a". Else TNB_UNSUPPORTED, with those that it does compile for. */
+#define CUDA_ARCH_CHARS 16
+/* What it compiles for to run on an architecture, such as "sm_90a": the same, or for one that is newer than it the newest that it knows,
+ * whose PTX the driver compiles. TNB_UNSUPPORTED: any other that it does not know; with those that it does. */
 TNB_MUST_CHECK tnb_status
-cuda_nvrtc_check(const cuda_nvrtc *n, const char *arch, tnb_err *err);
+cuda_nvrtc_arch(const cuda_nvrtc *n, const char *arch, char out[CUDA_ARCH_CHARS], tnb_err *err);
 
 /* The macro of kernels' texts for the threads of their blocks. */
 #define CUDA_BOUNDS "TK_BOUNDS"

@@ -142,4 +142,8 @@ for arch, order in (("80", ORDERS[0]), ("80", ORDERS[3]), ("90", {})):
     check(same and os.listdir(path("cuda")), f"sm_{arch}, {order}: a model computes what it does on the cpu", r)
 r = tenon("run", path("digits.tno"), *inputs, env=sim({"CUDASIM_ARCH": "75"}))
 check(r.returncode != 0 and "sm_75" in r.stderr and "cuda:auto" in r.stderr, "code for a newer device is refused", r)
+r = tenon("run", digits, "-t", "cuda", *inputs, env=sim({"CUDASIM_ARCH": "75"}))
+check(r.returncode == 0, "what is compiled to run at once is compiled for the device", r)
+r = tenon("run", digits, "-t", "cuda", "--set", "target.cuda.arch=sm_80", *inputs, env=sim({"CUDASIM_ARCH": "75"}))
+check(r.returncode != 0 and "sm_75" in r.stderr, "unless a section says for which", r)
 clitest.done()

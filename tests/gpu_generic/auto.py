@@ -66,6 +66,13 @@ if usable:
     for target in ("cpu", "gpu_generic"):
         r = tenon("run", one, "-t", target)
         check(r.returncode == 0 and r.stdout == want.stdout, f"it runs on {target}", r)
+    wide = write("wide.py", MODULE.replace("float32", "int64"))
+    lacking = ["--set", "device.gpu_generic.leave_out=shaderInt64"]
+    r = tenon("run", wide, "-t", "gpu_generic", *lacking)
+    want = tenon("run", wide, "-t", "cpu")
+    check(r.returncode == 0 and r.stdout == want.stdout, "what is compiled to run at once is compiled for what the device has", r)
+    r = tenon("run", wide, "-t", "gpu_generic", "--set", "target.gpu_generic.supports_int64=yes", *lacking)
+    check(r.returncode == 1 and "Int64" in r.stderr, "unless a section says what it has", r)
     r = tenon("run", one, "-t", "gpu_generic", "--set", "device.gpu_generic.leave_out=bufferDeviceAddress")
     check(r.returncode != 0 and "lacks 'bufferDeviceAddress'" in r.stderr if a["supports_buffer_device_address"] else True,
           "a device that lacks what the file needs is named with the feature", r)
