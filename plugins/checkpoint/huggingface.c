@@ -257,7 +257,16 @@ read_longrope(reading *r, json_t *s)
              json_number_value(json_object_get(s, "original_max_position_embeddings")));
     double factor =
         original > 0 ? context / original : json_number_value(json_object_get(s, "factor"));
+    const char *of = original > 0 ? "original_max_position_embeddings" : "max_position_embeddings";
     original = original > 0 ? original : context;
+    if (original > INT32_MAX) {
+        if (!r->failed)
+            checkpoint_fail(r->m, NULL, TNB_BOUNDS,
+                            "config.json: '%s' is %g, expected is at most %d", of, original,
+                            INT32_MAX);
+        r->failed = true;
+        return;
+    }
     json_object_set_new(s, "rope_type", json_string("longrope"));
     json_object_set_new(s, "original_max_position_embeddings", json_integer((json_int_t)original));
     json_object_set_new(s, "max_position_embeddings", json_integer(r->m->context));

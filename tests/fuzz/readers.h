@@ -39,7 +39,7 @@ reader_split(const char *s, size_t n, reader_part *parts, int n_parts);
 /* A folder of this process, made when it is first asked for and removed at the end; NULL: none. */
 const char *
 reader_folder(void);
-/* Writes a file of the folder; false: it could not. */
+/* Writes a file of the folder, whose name is a constant (at most 15 of them); false: it could not. */
 bool
 reader_put(const char *name, const char *s, size_t n);
 

@@ -135,6 +135,8 @@ for key, value, text in (("model_type", "unknown", "'unknown'"), ("num_hidden_la
                          ("layer_types", ["full_attention", "chunked_attention"], "'chunked_attention'"),
                          ("scale_attn_by_inverse_layer_idx", True, "scale of scores"), ("scale_attn_weights", False, "scale of scores"),
                          ("rope_scaling", {"type": "mrope", "factor": 2.0}, "'mrope'"),
+                         ("rope_scaling", {"type": "longrope", "original_max_position_embeddings": 1e300},
+                          "'original_max_position_embeddings' is 1e+300"),
                          ("rope_scaling", {"type": "linear"}, "positive factor")):
     folder = path("bad-" + key)
     good.huggingface(folder, config={"sliding_window": 6 if key == "layer_types" else None, key: value})

@@ -165,6 +165,7 @@ for key, value in (("num_hidden_layers", -1), ("num_hidden_layers", NEAR), ("num
                    ("vocab_size", 0), ("vocab_size", NEAR), ("intermediate_size", NEAR), ("max_position_embeddings", 0), ("max_position_embeddings", NEAR),
                    ("rope_theta", 0), ("rope_theta", "x"), ("rms_norm_eps", -1), ("model_type", None), ("model_type", "nosuch"), ("model_type", ["llama"]),
                    ("sliding_window", -5), ("hidden_act", "nosuch"), ("rope_scaling", {"rope_type": "longrope", "long_factor": [1] * 100000}),
+                   ("rope_scaling", {"rope_type": "longrope", "original_max_position_embeddings": 1e300}),
                    ("rope_scaling", {"rope_type": "nosuch"}), ("partial_rotary_factor", "a")):
     refused_folder(f"{key} of {str(value)[:40]}", config__json=json.dumps({**config, key: value}))
 for n in (0, 7, 8, 9, size // 2, size + 8, len(weights) - 1):

@@ -5,8 +5,8 @@
 #     run.sh SECONDS JOBS [TARGET...]
 #
 # Every target is cut into shards, each a process of libFuzzer with a seed of its own; the shards of a target share its corpus.
-# JOBS of them run at a time. All targets get the same time first; who reaches EXECUTIONS (10,000,000 a target) leaves its time
-# to the others. A process that finds something keeps the input and is started again for what is left of its share.
+# JOBS of them run at a time. All targets get the same time first, a target that is named twice two shares of it; who reaches
+# EXECUTIONS (10,000,000 a target, with those of earlier runs in FUZZ_HOME/count) leaves its time to the others. A process that finds something keeps the input and is started again for what is left of its share.
 #
 #     OUT          where results go (the current folder): summary.txt, crashes/TARGET/, logs/, corpus/TARGET/
 #     FUZZ_HOME    bin/fuzz_readers_lf, lib/, plugins/, conf/, dictionaries/ and corpus/, as bundle.sh packs them
@@ -28,7 +28,9 @@ export LD_LIBRARY_PATH TENON_PLUGIN_PATH TENON_SYSCONFDIR TENON_DATADIR
 if [ -w /dev/shm ]; then TMPDIR=${TMPDIR:-/dev/shm}; else TMPDIR=${TMPDIR:-/tmp}; fi
 export TMPDIR
 mkdir -p "$out/logs" "$out/crashes" "$out/count"
-for t in $targets; do
+each_target=$(printf '%s\n' $targets | sort -u)
+for t in $each_target; do
+    test ! -f "$home/count/$t" || cp "$home/count/$t" "$out/count/$t"
     mkdir -p "$out/corpus/$t" "$out/crashes/$t"
     test ! -d "$home/corpus/$t" || cp -n "$home/corpus/$t"/* "$out/corpus/$t"/ 2>/dev/null
 done
@@ -75,7 +77,7 @@ total() {
 round=0
 while :; do
     time_left=$((end - $(date +%s)))
-    unfinished= n=0
+    unfinished= n=0 # with a target's shares
     for t in $targets; do
         [ "$(total "$t")" -ge "$executions" ] || { unfinished="$unfinished $t" n=$((n + 1)); }
     done
@@ -89,11 +91,12 @@ while :; do
     [ "$each" -gt 0 ] || each=1
     k=0
     for t in $unfinished; do
-        runs=$(((executions - $(total "$t") + shards - 1) / shards))
+        named=$(printf '%s\n' $unfinished | grep -cx "$t")
+        runs=$(((executions - $(total "$t") + shards * named - 1) / (shards * named)))
         s=0
         while [ "$s" -lt "$shards" ]; do
             k=$((k + 1)) s=$((s + 1))
-            echo "$t $t-$round-$s $((seed * 1000003 + round * 1009 + s)) $runs $each"
+            echo "$t $t-$round-$k $((seed * 1000003 + round * 1009 + k)) $runs $each"
         done
     done >"$out/queue"
     # The processes take the next line when they are done with one.
@@ -121,7 +124,7 @@ done
 bad=0
 {
     printf '%-18s %12s %8s %9s %7s %s\n' target executions edges features corpus found
-    for t in $targets; do
+    for t in $each_target; do
         last=$(grep -h '^#.* cov: ' "$out"/logs/"$t"-*.log 2>/dev/null |
             sed 's/.* cov: \([0-9]*\) ft: \([0-9]*\).*/\1 \2/' | sort -n | tail -n 1)
         found=$(find "$out/crashes/$t" -type f | wc -l)
