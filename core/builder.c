@@ -27,11 +27,12 @@ struct tn_builder {
     const tn_module *module; /* without what is in `added` */
     tnb_strmap added; /* name -> function: put into the module together, when it is asked for */
     struct scope *scope;
-    tnb_ptrmap values;    /* variable -> bound value */
-    tnb_ptrmap functions; /* hash, as a key -> struct known */
-    tnb_strmap families;  /* a name without digits -> functions of the module, not hashed yet */
-    bool indexed;         /* `families` was filled */
-    tnb_strmap next_name; /* hint -> next number to try, as a pointer */
+    tnb_ptrmap values;     /* variable -> bound value */
+    tnb_ptrmap functions;  /* hash, as a key -> struct known */
+    tnb_strmap families;   /* a name without digits -> functions of the module, not hashed yet */
+    bool indexed;          /* `families` was filled */
+    tnb_ptrmap last_names; /* function -> the name that it was last given */
+    tnb_strmap next_name;  /* hint -> next number to try, as a pointer */
 };
 
 tn_builder *
@@ -43,6 +44,7 @@ tn_builder_new(tn_ctx *ctx, const tn_module *base)
     b->module = base ? base : tn_module_new(ctx);
     tnb_ptrmap_init(&b->values, b->arena);
     tnb_ptrmap_init(&b->functions, b->arena);
+    tnb_ptrmap_init(&b->last_names, b->arena);
     tnb_strmap_init(&b->families, b->arena);
     tnb_strmap_init(&b->next_name, b->arena);
     tnb_strmap_init(&b->added, b->arena);
@@ -512,10 +514,16 @@ tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint)
         return tn_error_node(b->ctx);
     if (!hint || !*hint)
         hint = "func";
-    const void *key = key_of(b, func);
-    const char *name = find_equal(b, func, key, hint);
-    if (name)
+    /* the same function, for each layer of a model, has no need of a hash */
+    const char *name = tnb_ptrmap_get(&b->last_names, func);
+    if (name && same_family(name, hint))
         return tn_global_var_of(b->ctx, name);
+    const void *key = key_of(b, func);
+    name = find_equal(b, func, key, hint);
+    if (name) {
+        tnb_ptrmap_set(&b->last_names, func, (void *)(uintptr_t)name);
+        return tn_global_var_of(b->ctx, name);
+    }
     uintptr_t n = (uintptr_t)tnb_strmap_get(&b->next_name, hint);
     do {
         name = n ? tn_strf(b->ctx, "%s%llu", hint, (unsigned long long)n) : tn_str(b->ctx, hint);
@@ -529,6 +537,7 @@ tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint)
         return m ? tn_global_var_of(b->ctx, name) : tn_error_node(b->ctx);
     }
     tnb_strmap_set(&b->added, name, func);
+    tnb_ptrmap_set(&b->last_names, func, (void *)(uintptr_t)name);
     index_function(b, name, func, key);
     return tn_global_var_of(b->ctx, name);
 }
