@@ -3,7 +3,7 @@
  *
  *     for i, j, k: C[i, j] += A[i, k] * B[k, j]
  *  =>
- *     for b in blockIdx.x, w in threadIdx.y:                               a tile of 128 by 128, 64 by 64 of it a warp
+ *     for b in blockIdx.x, w in threadIdx.y:                               a tile of 128 by 128 or 256, 64 by 64 of it a warp
  *         for t in threadIdx.x(32): C_fragment[...] = 0
  *         for k0: A_shared, B_shared = 128 by 32 of A and 32 by 128 of B   by all threads together, in vectors
  *                 for k1: A_fragment, B_fragment = ...                     ldmatrix
@@ -81,12 +81,21 @@ recognize(mma *m)
            at[1][m->along ? 1 : 0] == at[0][1] && at[1][m->along ? 0 : 1] == col;
 }
 
-/* Large tiles where there are enough of them for all of a GPU; else smaller ones. */
+/* Large tiles where there are enough of them for all of a GPU; else smaller ones. The largest read a quarter less than those of 128 by
+ * 128, whose warps wait for the cache between GPUs' multiprocessors and memory. */
 static bool
 choose_tile(mma *m)
 {
-    static const int64_t sizes[] = {64, 128};
-    enum { ENOUGH = 64, SMALL = 64, LARGE = 128, DEPTH = 32 };
+    static const int64_t sizes[] = {64, 128, 256};
+    enum {
+        ENOUGH = 64,
+        MANY = 256,
+        SMALL = 64,
+        LARGE = 128,
+        LARGEST = 256,
+        WARP_MOST = 64,
+        DEPTH = 32
+    };
     tn_ctx *ctx = m->s->ctx;
     int64_t e[2];
     for (int i = 0; i < 2; i++)
@@ -99,10 +108,15 @@ choose_tile(mma *m)
         large &= e[i] < 0 || e[i] >= LARGE;
     if (e[0] >= 0 && e[1] >= 0)
         large &= (e[0] / LARGE) * (e[1] / LARGE) >= ENOUGH;
+    bool largest = large && e[0] >= 0 && e[1] >= 0 && e[1] % LARGEST == 0 &&
+                   (e[0] / LARGE) * (e[1] / LARGEST) >= MANY;
     m->tile[0] = tnk_rule_choice(ctx, "rows", sizes, 2, large ? LARGE : SMALL);
-    m->tile[1] = tnk_rule_choice(ctx, "columns", sizes, 2, large ? LARGE : SMALL);
+    m->tile[1] = tnk_rule_choice(ctx, "columns", sizes, 3,
+                                 largest ? LARGEST
+                                 : large ? LARGE
+                                         : SMALL);
     for (int i = 0; i < 2; i++)
-        m->warp[i] = m->tile[i] / 2;
+        m->warp[i] = m->tile[i] / 2 < WARP_MOST ? m->tile[i] / 2 : WARP_MOST;
     m->depth = DEPTH;
     return true;
 }
