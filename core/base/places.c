@@ -167,7 +167,11 @@ open_top(const char *top, bool configured, int *fd, struct stat *st, tnb_err *er
         return TNB_OK;
     if (*fd >= 0)
         close(*fd);
-    if (configured)
+    struct stat is;
+    const bool file = stat(top, &is) == 0 ? !S_ISDIR(is.st_mode) : errno == ENOTDIR;
+    if (configured && file)
+        tnb_hint(err, "set [tenon] cache_dir to a folder, which is made if it is not there");
+    else if (configured)
         tnb_hint(
             err,
             "[tenon] cache_dir of several users is made by the administrator: mkdir -p -m 1777 "

@@ -191,6 +191,9 @@ def folders():
     file = write("a-file", "")
     r = run(XDG_CACHE_HOME=file + "/below")
     check(r.returncode == 0 and "a-file': it is there and no folder" in r.stderr and "hint:" in r.stderr, "a file in a folder's place", r)
+    for place in ("a-file", "a-file/below"):
+        r = run(None, "--set", f"tenon.cache_dir={path(place)}")
+        check(r.returncode == 0 and "it is there and no folder" in r.stderr and "hint: set [tenon] cache_dir to a folder" in r.stderr and "mkdir" not in r.stderr, f"cache_dir = {place}: another folder is what helps", r)
     ini = write("beside/site.ini", "[tenon]\ncache_dir = kernels\n")
     os.chmod(os.path.dirname(ini), 0o755)
     os.chmod(ini, 0o644)
