@@ -5,7 +5,8 @@
 #     bundle.sh BUILD SRCDIR OUT.tar.xz [TARGET...]
 #
 # BUILD is a build by `make check-fuzz-cover` (build/fuzz-build). All libraries but those of the C library go along; what
-# is packed is stripped of what debuggers read, so keep BUILD for the stacks of what is found.
+# is packed is stripped of what debuggers read, so keep BUILD for the stacks of what is found. Inputs of earlier runs lie in
+# BUILD/fuzz-corpus/TARGET, and how many they executed in BUILD/fuzz-count/TARGET (count/TARGET of run.sh).
 set -eu
 [ $# -ge 3 ] || { echo "usage: bundle.sh BUILD SRCDIR OUT.tar.xz [TARGET...]" >&2; exit 2; }
 build=$(cd "$1" && pwd) src=$(cd "$2" && pwd) packed=$3
@@ -23,6 +24,7 @@ cp -r "$src/tests/fuzz/dictionaries" "$home/dictionaries"
 cp "$src/tests/fuzz/farm/run.sh" "$home/fuzz_farm.sh"
 chmod +x "$home/fuzz_farm.sh"
 printf '%s\n' $targets >"$home/targets"
+test ! -d "$build/fuzz-count" || cp -r "$build/fuzz-count" "$home/count"
 ours=$(find "$build" -name '*.so*' -path '*/.libs/*' -not -path "*/plugins/*" -exec dirname {} \; | sort -u | tr '\n' ':')
 # libraries of the C library must be those of the machine
 needed() { LD_LIBRARY_PATH=$ours ldd "$@" 2>/dev/null | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p' | sort -u; }
