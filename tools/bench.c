@@ -5,7 +5,6 @@
 #include "tool.h"
 
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +39,8 @@ static const tnt_option options[] = {
     {"tokenizer", 0, TNT_VALUE, "FILE", "of a language model: its tokenizer", "prompt|generate"},
 #endif
     {"profile-kernels", 0, TNT_FLAG, NULL,
-     "time each kernel; the table is that of the fastest run"},
+     "time each kernel; the table is that of the fastest run, of a language model that of one "
+     "more run"},
     {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},
@@ -154,20 +154,13 @@ print_used(const used *u)
            u->variant->device, u->device);
 }
 
-/* Milliseconds to the nanosecond. */
-static const tn_node *
-ms(tnt_session *s, double seconds)
-{
-    return tn_float_imm_of(s->ctx, TNB_F64, floor(seconds * 1e9 + 0.5) / 1e6);
-}
-
 static int
 print_json(tnt_session *s, const tnt_program *p, const double *t, uint32_t runs, double mean,
            double first, bool compared, const tnr_kernel_time *kernels, uint32_t n)
 {
     tn_ctx *ctx = s->ctx;
     used u = find_used(s, p);
-    tn_list features = {0}, list = {0};
+    tn_list features = {0};
     for (uint32_t i = 0; i < u.variant->n_features; i++)
         features = tn_list_append(ctx, features, tn_string(ctx, u.variant->features[i]));
     const tn_node *d =
@@ -175,19 +168,14 @@ print_json(tnt_session *s, const tnt_program *p, const double *t, uint32_t runs,
                  tn_string(ctx, u.variant->name), "device", tn_string(ctx, u.variant->device),
                  "description", tn_string(ctx, u.device), "properties",
                  tnt_properties(ctx, tnr_vm_device(p->vm)), "features", tn_array_of(ctx, features),
-                 "min_ms", ms(s, t[0]), "median_ms", ms(s, t[runs / 2]), "mean_ms", ms(s, mean),
-                 "max_ms", ms(s, t[runs - 1]), "first_ms", ms(s, first), "compile_ms",
-                 ms(s, p->compile_seconds), "compiler_ms", ms(s, p->compiled.compiler_seconds),
-                 "load_ms", ms(s, p->load_seconds), "peak_bytes",
-                 tn_i64(ctx, (int64_t)tnt_peak_memory()), "compared", tn_bool(ctx, compared), NULL);
-    for (uint32_t i = 0; i < n; i++)
-        list = tn_list_append(ctx, list,
-                              tn_dictv(ctx, "name", tn_string(ctx, kernels[i].name), "calls",
-                                       tn_i64(ctx, (int64_t)kernels[i].calls), "ms",
-                                       ms(s, kernels[i].seconds), "bytes",
-                                       tn_i64(ctx, (int64_t)kernels[i].bytes), NULL));
+                 "min_ms", tnt_ms(ctx, t[0]), "median_ms", tnt_ms(ctx, t[runs / 2]), "mean_ms",
+                 tnt_ms(ctx, mean), "max_ms", tnt_ms(ctx, t[runs - 1]), "first_ms",
+                 tnt_ms(ctx, first), "compile_ms", tnt_ms(ctx, p->compile_seconds), "compiler_ms",
+                 tnt_ms(ctx, p->compiled.compiler_seconds), "load_ms", tnt_ms(ctx, p->load_seconds),
+                 "peak_bytes", tn_i64(ctx, (int64_t)tnt_peak_memory()), "compared",
+                 tn_bool(ctx, compared), NULL);
     if (n)
-        d = tn_dict_set(ctx, d, "kernels", tn_array_of(ctx, list));
+        d = tn_dict_set(ctx, d, "kernels", tnt_kernels(ctx, kernels, n));
     return tnt_print_json(d) ? TNT_OK : TNT_FAILED;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon bench of a language model: tokens a second of a prompt, and of what is written behind it. */
+/* tenon bench of a language model: tokens a second of a prompt, and of what is written behind it; where the time goes. */
 #include "config.h"
 #include "language.h"
 
@@ -32,8 +32,8 @@ typedef struct measured {
 } measured;
 
 static tnb_status
-one_run(const tnt_language *l, const int32_t *ids, size_t prompt, size_t written, float *logits,
-        double *t_prompt, double *t_written, tnb_err *err)
+append(const tnt_language *l, const int32_t *ids, size_t prompt, size_t written, float *logits,
+       double *t_prompt, double *t_written, tnb_err *err)
 {
     double start = tnt_now();
     if (prompt)
@@ -43,6 +43,14 @@ one_run(const tnt_language *l, const int32_t *ids, size_t prompt, size_t written
     for (size_t i = 0; i < written; i++)
         TNB_TRY(tnl_model_append(l->model, 0, ids + prompt + i, 1, logits, err));
     *t_written = tnt_now() - start;
+    return TNB_OK;
+}
+
+static tnb_status
+one_run(const tnt_language *l, const int32_t *ids, size_t prompt, size_t written, float *logits,
+        double *t_prompt, double *t_written, tnb_err *err)
+{
+    TNB_TRY(append(l, ids, prompt, written, logits, t_prompt, t_written, err));
     return tnl_model_cut(l->model, 0, 0, err);
 }
 
@@ -72,6 +80,43 @@ measure(const tnt_args *a, const tnt_language *l, size_t prompt, size_t written,
     return st;
 }
 
+/* One more run, which waits behind each kernel: a table, or an entry of the object, for the prompt and for what is written. */
+static tnb_status
+profile(tnt_session *s, const tnt_args *a, const tnt_language *l, size_t prompt, size_t written,
+        const tn_node **json, tnb_err *err)
+{
+    const size_t parts[] = {prompt, written};
+    static const char *const names[] = {"prompt", "generate"};
+    const tnl_model_facts *f = tnl_model_facts_of(l->model);
+    int32_t *ids = malloc((prompt + written) * sizeof *ids);
+    float *logits = malloc((size_t)f->vocabulary * sizeof *logits);
+    double unused[2];
+    tnb_status st = ids && logits ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for a run");
+    if (st == TNB_OK)
+        draw_ids(ids, prompt + written, f->vocabulary);
+    for (int k = 0; k < 2 && st == TNB_OK; k++) {
+        uint32_t n;
+        if (!parts[k])
+            continue;
+        tnr_vm_set_profile(l->program.vm, true);
+        st = append(l, ids + (k ? prompt : 0), k ? 0 : prompt, k ? written : 0, logits, &unused[0],
+                    &unused[1], err);
+        if (st != TNB_OK)
+            break;
+        const tnr_kernel_time *t = tnr_vm_profile(l->program.vm, &n);
+        if (tnt_has(a, "json")) {
+            *json = tn_dict_set(s->ctx, *json, names[k], tnt_kernels(s->ctx, t, n));
+        } else {
+            fprintf(stderr, "\nkernels of %s, %zu tokens\n", names[k], parts[k]);
+            tnt_print_kernels(t, n);
+        }
+    }
+    tnr_vm_set_profile(l->program.vm, false);
+    free(ids);
+    free(logits);
+    return st == TNB_OK ? tnl_model_cut(l->model, 0, 0, err) : st;
+}
+
 static const tn_node *
 numbers(tnt_session *s, const double *t, uint32_t runs, size_t tokens)
 {
@@ -96,7 +141,7 @@ print_row(const char *name, const double *t, uint32_t runs, size_t tokens, uint6
 
 static bool
 print(tnt_session *s, const tnt_args *a, const tnt_language *l, const measured *m, size_t prompt,
-      size_t written)
+      size_t written, const tn_node *kernels)
 {
     const tnl_model_facts *f = tnl_model_facts_of(l->model);
     const tnr_variant *v = tnr_artifact_variant(l->program.artifact, l->program.variant);
@@ -110,6 +155,8 @@ print(tnt_session *s, const tnt_args *a, const tnt_language *l, const measured *
             d = tn_dict_set(s->ctx, d, "prompt", numbers(s, m->prompt, m->runs, prompt));
         if (written)
             d = tn_dict_set(s->ctx, d, "generate", numbers(s, m->written, m->runs, written));
+        if (kernels)
+            d = tn_dict_set(s->ctx, d, "kernels", kernels);
         return tnt_print_json(d);
     }
     printf("target %s, %d threads, %u runs; weights %.1f MB, cache %.1f MB\n", v->name, threads,
@@ -126,8 +173,8 @@ print(tnt_session *s, const tnt_args *a, const tnt_language *l, const measured *
 int
 tnt_bench_language(tnt_session *s, const tnt_args *a)
 {
-    static const char *const others[] = {"function",        "input", "expect", "seconds",
-                                         "profile-kernels", "seed",  "bind",   "dim"};
+    static const char *const others[] = {"function", "input", "expect", "seconds",
+                                         "seed",     "bind",  "dim"};
     int64_t prompt, written, runs;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (tnt_has(a, others[i]))
@@ -149,11 +196,18 @@ tnt_bench_language(tnt_session *s, const tnt_args *a)
     bool ok = m;
     if (m) {
         m->runs = (uint32_t)runs;
-        ok = measure(a, &l, (size_t)prompt, (size_t)written, m, &err) == TNB_OK;
-        if (ok)
-            ok = print(s, a, &l, m, (size_t)prompt, (size_t)written);
-        else
+        const tn_node *kernels = NULL;
+        const bool json = tnt_has(a, "json");
+        tnb_status st = measure(a, &l, (size_t)prompt, (size_t)written, m, &err);
+        ok = st == TNB_OK && (json || print(s, a, &l, m, (size_t)prompt, (size_t)written, NULL));
+        if (ok && tnt_has(a, "profile-kernels")) {
+            st = profile(s, a, &l, (size_t)prompt, (size_t)written, &kernels, &err);
+            ok = st == TNB_OK;
+        }
+        if (st != TNB_OK)
             tnt_complain(&err);
+        else if (ok && json)
+            ok = print(s, a, &l, m, (size_t)prompt, (size_t)written, kernels);
     } else {
         fputs("tenon: out of memory\n", stderr);
     }

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -860,6 +861,25 @@ tnt_program_close(tnt_program *p)
         close(p->compiled.fd);
     memset(p, 0, sizeof *p);
     p->compiled.fd = -1;
+}
+
+const tn_node *
+tnt_ms(tn_ctx *ctx, double seconds)
+{
+    return tn_float_imm_of(ctx, TNB_F64, floor(seconds * 1e9 + 0.5) / 1e6);
+}
+
+const tn_node *
+tnt_kernels(tn_ctx *ctx, const tnr_kernel_time *t, uint32_t n)
+{
+    tn_list list = {0};
+    for (uint32_t i = 0; i < n; i++)
+        list = tn_list_append(ctx, list,
+                              tn_dictv(ctx, "name", tn_string(ctx, t[i].name), "calls",
+                                       tn_i64(ctx, (int64_t)t[i].calls), "ms",
+                                       tnt_ms(ctx, t[i].seconds), "bytes",
+                                       tn_i64(ctx, (int64_t)t[i].bytes), NULL));
+    return tn_array_of(ctx, list);
 }
 
 void

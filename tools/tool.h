@@ -412,7 +412,13 @@ tnt_enter_tuple(tnt_items *items, const tnr_tuple *t);
 /* The results as a flat array of values (borrowed from `ret`). */
 const tnr_value *
 tnt_results(const tnr_value *ret, uint32_t *n);
-/* Kernels and their times as a table on standard error. */
+/* Milliseconds, to the nanosecond. */
+const tn_node *
+tnt_ms(tn_ctx *ctx, double seconds);
+/* Kernels and their times: an Array of Dicts with name, calls, ms and bytes. */
+const tn_node *
+tnt_kernels(tn_ctx *ctx, const tnr_kernel_time *t, uint32_t n);
+/* The same as a table on standard error. */
 void
 tnt_print_kernels(const tnr_kernel_time *t, uint32_t n);
 

@@ -125,6 +125,13 @@ told = json.loads(r.stdout or "{}")
 check(r.returncode == 0 and told["prompt"]["tokens"] == 40 and told["generate"]["tokens"] == 10 and told["weight_bytes"] > 10 ** 6, "tenon bench tells tokens a second", r)
 r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "2")
 check(r.returncode == 0 and "tokens/s" in r.stdout, "as a table", r)
+r = tenon("bench", tno, "--prompt", "40", "--generate", "10", "--runs", "1", "--json", "--profile-kernels")
+told = json.loads(r.stdout or "{}").get("kernels", {})
+calls = {part: {k["name"]: k["calls"] for k in told.get(part, [])} for part in ("prompt", "generate")}
+check(r.returncode == 0 and calls["prompt"] and calls["generate"] and all(n % 10 == 0 for n in calls["generate"].values()),
+      "and the kernels of the prompt and of each token", r)
+r = tenon("bench", tno, "--generate", "10", "--runs", "1", "--profile-kernels")
+check(r.returncode == 0 and "kernels of generate, 10 tokens" in r.stderr and "kernels of prompt" not in r.stderr, "as tables", r)
 refused("bench of a language model with an input", tenon("bench", tno, "--prompt", "4", "--seed", "1"), "is not for --prompt", status=(2,))
 
 # ---- what ends the writing: output that cannot be written, and signals, which lose nothing ----
