@@ -11,7 +11,7 @@
 static const tnt_option options[] = {
     {"target", 't', TNT_VALUE, "NAME[,NAME...]",
      "targets as section names, kinds, tags or JSON; KIND:auto takes the attributes of the device "
-     "that is present, where its driver tells them (gpu_generic) (default: cpu)"},
+     "that is present, where its driver tells them (cuda, gpu_generic) (default: cpu)"},
     {"output", 'o', TNT_VALUE, "FILE.tno",
      "output file (default: the model's name with .tno); with --emit a folder"},
     {"emit", 0, TNT_VALUE, "KIND",

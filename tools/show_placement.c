@@ -76,7 +76,8 @@ reason(struct placement *p, const tn_expr *var)
             tnk_match m = {0};
             bool holds = tnk_pat_match(pat, p->graph, var, &m) &&
                          (!e->check || e->check(p->ctx, &m, e->self));
-            own = holds ? "it matches, and is taken by nothing" : "its check refuses this one";
+            own = holds ? "it matches, but no pass of the target takes it"
+                        : "its check refuses this one";
         }
         why = tn_strf(p->ctx, "%s%s%s: %s", why,
                       *why ? "\n                                      " : "", e->base.name, own);
