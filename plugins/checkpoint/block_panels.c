@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* BlockPanels: weights in GGUF's blocks as panels of rows, for targets whose attribute panel_rows says of how many.
  *
- *     w = packed_params[3]  # uint8 [2048, 1152]          d = packed_params[40]  # float16 [256, 64, 8, 1]
+ *     w = packed_params[3]  # uint8 [2048, 1152]          d = packed_params[40]  # uint16 [256, 64, 8, 1]
  *     y = R.gguf_matmul(x, w, type="Q4_0")           =>   q = packed_params[41]  # uint32 [256, 64, 8, 4]
  *                                                         y = R.call_tir(cls.product_Q4_0, (x, d, q), ...)
  *
  * A block of 18 or 34 bytes is aligned to nothing, and threads that read blocks of their own read bytes that lie apart. In panels a
  * part of a block is words, and those of neighbouring rows lie side by side. Weights that the artifact's metadata describe (`params`)
  * get further entries there, which the runtime makes by interleaving rows, once; others stay as they are, for the rule of the
- * operator. Cases: tests/pass/BlockPanels, tests/cuda/panels.py.
+ * operator. Products of several rows have a program in front of them that makes the matrix: within the product each tile would make it
+ * again. Cases: tests/pass/BlockPanels, tests/cuda/panels.py.
  */
 #include "checkpoint.h"
 
@@ -69,7 +70,7 @@ add_parts(rewriting *w, const product *f)
     w->places[f->item] = w->list.n;
     for (uint32_t i = 0; i < f->p->n; i++) {
         const int64_t start = f->p->part[i].start, bytes = f->p->part[i].bytes;
-        const tnb_dtype d = f->p->part[i].half ? TNB_F16 : TNB_DTYPE(TNB_UINT, 32);
+        const tnb_dtype d = TNB_DTYPE(TNB_UINT, f->p->part[i].half ? 16 : 32);
         const int64_t shape[] = {panels, f->columns / t.elems, w->height,
                                  bytes / (int64_t)tnb_dtype_bytes(d)};
         const tn_expr *dims[] = {tn_i64(ctx, shape[0]), tn_i64(ctx, shape[1]),
@@ -82,7 +83,7 @@ add_parts(rewriting *w, const product *f)
         const tn_node *e = w->list.at[f->item];
         e = tn_dict_set(ctx, e, "shape", tn_int_array(ctx, shape, 4));
         e = tn_dict_set(ctx, e, "bytes", tn_i64(ctx, shape[0] * shape[1] * shape[2] * bytes));
-        e = tn_dict_set(ctx, e, "dtype", tn_string(ctx, f->p->part[i].half ? "float16" : "uint32"));
+        e = tn_dict_set(ctx, e, "dtype", tn_string(ctx, f->p->part[i].half ? "uint16" : "uint32"));
         e = tn_dict_set(ctx, e, "transform", how);
         w->list = tn_list_append(ctx, w->list, e);
         w->fields =

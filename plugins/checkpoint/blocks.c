@@ -121,16 +121,16 @@ half_at(const element *e, int64_t offset)
 {
     tn_ctx *ctx = e->ctx;
     const tnb_dtype u16 = TNB_DTYPE(TNB_UINT, 16);
-    int64_t within;
+    const tn_expr *bits;
     if (e->panels) {
+        int64_t within;
         const tn_node *part = part_at(e, offset, &within);
-        return to_real(e, tnk_te_read(e->te, part, e->panel, e->block, e->row,
-                                      tn_i64(ctx, within / 2), NULL));
+        bits = tnk_te_read(e->te, part, e->panel, e->block, e->row, tn_i64(ctx, within / 2), NULL);
+    } else {
+        const tn_expr *low = tn_cast_to(ctx, u16, byte_at(e, tn_i64(ctx, offset))),
+                      *high = tn_cast_to(ctx, u16, byte_at(e, tn_i64(ctx, offset + 1)));
+        bits = tn_bitwise_or(ctx, low, tn_shift_left(ctx, high, tn_int_imm_of(ctx, u16, 8)));
     }
-    const tn_expr *low = tn_cast_to(ctx, u16, byte_at(e, tn_i64(ctx, offset))),
-                  *high = tn_cast_to(ctx, u16, byte_at(e, tn_i64(ctx, offset + 1)));
-    const tn_expr *bits =
-        tn_bitwise_or(ctx, low, tn_shift_left(ctx, high, tn_int_imm_of(ctx, u16, 8)));
     const tn_expr *op = tn_op_ref_of(ctx, &tn_scalar_intrinsics[TN_INTRIN_reinterpret - 1]);
     return to_real(e, tn_scalar_call(ctx, TNB_F16, op, tn_listv(ctx, bits, NULL), NULL));
 }

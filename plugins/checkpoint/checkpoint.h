@@ -167,7 +167,7 @@ typedef struct checkpoint_panels {
     uint32_t n;
     struct {
         int64_t start, bytes; /* of the block; in order */
-        bool half;            /* float16; else words of 32 bits */
+        bool half; /* float16, as their bits, so that all parts are codes; else words of 32 bits */
     } part[CHECKPOINT_PANEL_PARTS];
 } checkpoint_panels;
 /* NULL: there are none of that type. */

@@ -48,6 +48,8 @@ for kind in BLOCKS if LONG else ("Q4_0", "Q4_K"):
     kernels = {k.split("\n")[0]: k for k in re.split(r"\n(?=\w)", r.stdout)}
     products = {n: k for n, k in kernels.items() if n.startswith("product_" + kind)}
     check(len(products) > 1, f"{kind}: {len(products)} products", r)
+    matrices = [n for n in kernels if "dequantize_" in n]
+    check(len(matrices) > 3 and not any("matmul" in n for n in matrices), f"{kind}: products of a prompt have the matrix made in front: {matrices}")
     for name, k in products.items():
         source = tenon("show", "kernel", file, name, "-t", "cuda").stdout
         check("const uint4 *" in source and "const float4 *" in source, f"{name}: 16 bytes at a time")

@@ -45,7 +45,7 @@ for target in ("cpu", "cuda", "gpu_generic", "opencl"):
           f"{target}: each inserted pass shows file and line", r2)
     llm["library_dispatch"], llm["finalize"] = llm["library_dispatch"][len(FIRST):], llm["finalize"][len(LAST):]
     names = [n for n, _ in llm["legalize"]]
-    check(names[:names.index("LegalizeOps")][-2:] == ["FuseAddRMSNorm", "FuseTransposeMatmul"], f"{target}: products are fused before operators become programs", r2)
+    check(names[:names.index("LegalizeOps")][-3:] == ["FuseAddRMSNorm", "FuseTransposeMatmul", "BlockPanels"], f"{target}: products are fused before operators become programs", r2)
     at = names.index("FuseTIR") + 1
     check(names[at:at + 4] == ["FuseDequantizeMatmulEwise", "FuseDequantizeTake", "DeadCodeElimination", "CleanUpTIRAttrs"], f"{target}: programs behind FuseTIR", r2)
     check("AttachMetadataWithMemoryUsage" in [n for n, _ in llm["finalize"]], f"{target}: metadata behind the memory plan", r2)
