@@ -10,8 +10,8 @@
  *
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
  * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error.
- * Where the target's attribute attention_threads is more than 0, attention comes from a file of its own, written for the threads of a
- * block. Functions on windows join when a layer has one, or by the option.
+ * Where the target's attribute attention_threads is more than 0, attention and rotary embedding come from a file of their own, written
+ * for the threads of a block. Functions on windows join when a layer has one, or by the option.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
  * Behind upstream's arguments there may be one more: the limit of attention's scores (soft cap, scores become cap * tanh(score / cap)).
  * A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
@@ -237,14 +237,13 @@ read_kernels(creation *w, const char *option, bool window)
                  "head_dim", tn_i64(c, w->head_dim), "page_tokens", tn_i64(c, PAGE_TOKENS), "dtype",
                  tn_string(c, tnb_dtype_print(w->dtype).s), "kv_dtype",
                  tn_string(c, tnb_dtype_print(w->kv_dtype).s), "window", tn_bool(c, window),
-                 "soft_cap", tn_float_imm_of(c, TNB_F64, w->soft_cap), NULL);
+                 "soft_cap", tn_float_imm_of(c, TNB_F64, w->soft_cap), "rotary_dim",
+                 tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim), "interleaved",
+                 tn_bool(c, w->rope.interleaved), "amplitude",
+                 tn_float_imm_of(c, TNB_F64, w->rope.amplitude), NULL);
     if (w->threads && !strcmp(option, "attention")) {
         given = tn_dict_set(c, given, "threads", tn_i64(c, w->threads));
     } else {
-        given =
-            tn_dict_set(c, given, "rotary_dim", tn_i64(c, w->rope_mode == 0 ? 0 : w->rotary_dim));
-        given = tn_dict_set(c, given, "interleaved", tn_bool(c, w->rope.interleaved));
-        given = tn_dict_set(c, given, "amplitude", tn_float_imm_of(c, TNB_F64, w->rope.amplitude));
         given =
             tn_dict_set(c, given, "attention_rows", tn_i64(c, target_int(w, "attention_rows", 1)));
         if (w->rope_mode == ROPE_INLINE &&
@@ -327,7 +326,7 @@ create_call(creation *w)
         none,
         none,
         none,
-        kernel(w, plain, "kernels", "tir_split_rotary", "tir_split_rotary"),
+        kernel(w, attention, of, "tir_split_rotary", "tir_split_rotary"),
         kernel(w, plain, "kernels", "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
         kernel(w, plain, "kernels", "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
         none, /* compaction */
@@ -415,8 +414,8 @@ adapt(const tn_pass_ctx *pc, tn_pass_side *before, tn_pass_side *after, const ch
 static const tn_attr_schema options[] = {
     {"kernels", TN_ATTR_STR, 0, "paged_kv.py", "TVMScript file of the kernels", "file"},
     {"attention", TN_ATTR_STR, 0, "",
-     "TVMScript file of attention for targets whose attribute attention_threads is more than 0; "
-     "empty: that of kernels",
+     "TVMScript file of attention and rotary embedding for targets whose attribute "
+     "attention_threads is more than 0; empty: those of kernels",
      "file"},
     {"cache_dtype", TN_ATTR_STR, 0, "auto",
      "dtype of keys and values in pages, int8: with a scale for each token and head; auto: the "

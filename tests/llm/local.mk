@@ -31,8 +31,8 @@ check_PROGRAMS += tests/llm/kv
 tests_llm_kv_SOURCES = tests/llm/kv.c
 tests_llm_kv_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_kv_LDADD = $(RT_LIB) $(BASE_LIB) -lm
-TESTS += tests/llm/kv.py
-EXTRA_DIST += tests/llm/kv.py tests/llm/kv_module.py
+TESTS += tests/llm/kv.py tests/llm/rotary.py
+EXTRA_DIST += tests/llm/kv.py tests/llm/kv_module.py tests/llm/rotary.py
 
 # Checkpoints of all architectures against a reference.
 check_PROGRAMS += tests/llm/logits

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Attention over pages for targets with threads: it stands in for tir_attention_prefill of paged_kv.py, whose values, arguments and
-# pages it has.
+# Attention over pages and rotary embedding for targets with threads: they stand in for the functions of these names in paged_kv.py,
+# whose values, arguments and pages they have.
 #
-# A thread block takes a row and a head of keys, with all heads of queries that share it. It goes over what the row sees in steps of as
+# Of attention, a thread block takes a row and a head of keys, with all heads of queries that share it. It goes over what the row sees in steps of as
 # many tokens as there are threads: each thread scores a token, the block finds the largest score, then each thread sums some elements of
 # the result over the step's tokens, page by page. Sums are in float32, in an order that depends on the row's own position alone.
 from tvm.script import tirx as T
@@ -15,6 +15,9 @@ dtype = "float32"
 kv_dtype = "float32"
 window = False
 soft_cap = 0.0
+rotary_dim = 64  # 0: nothing is rotated
+interleaved = False  # pairs are neighbours; else they are half of rotary_dim apart
+amplitude = 1.0  # of cosines and sines
 threads = 128  # of a block, the target's: a power of two, a page's tokens or more
 group = q_heads // kv_heads
 quantized = kv_dtype == "int8"
@@ -24,6 +27,8 @@ heads = 4 if group % 4 == 0 else (2 if group % 2 == 0 else 1)
 chunks = head_dim // lanes
 own = (group * head_dim + threads - 1) // threads  # elements of the result of a thread
 parts = 16  # of a step's scores, for the largest one
+half = rotary_dim // 2
+pairs = (head_dim + 1) // 2
 
 
 @T.prim_func
@@ -185,3 +190,48 @@ def tir_attention_prefill(
                         out[row, vh * group + g, d] = T.Cast(dtype, result[e] / total[e])
                         if d == 0:
                             lse[row, vh * group + g] = (top[g] + T.log(total[e])) * T.float32(1.4426950408889634)
+
+
+# A pair of elements of a row and a head at a time, queries and keys that are rotated, then what is not, and values.
+@T.prim_func
+def tir_split_rotary(
+    qkv_handle: T.handle, position_handle: T.handle, q_handle: T.handle, k_handle: T.handle, v_handle: T.handle,
+    frequency_handle: T.handle, row: T.int32,
+):
+    T.func_attr({"tirx.noalias": True})
+    rows, tables = T.int64(), T.int64()
+    qkv = T.match_buffer(qkv_handle, (rows, q_heads + 2 * kv_heads, head_dim), dtype)
+    position_map = T.match_buffer(position_handle, (rows,), "int32")
+    q = T.match_buffer(q_handle, (rows, q_heads, head_dim), dtype)
+    k = T.match_buffer(k_handle, (rows, kv_heads, head_dim), dtype)
+    v = T.match_buffer(v_handle, (rows, kv_heads, head_dim), dtype)
+    frequency = T.match_buffer(frequency_handle, (tables, half), "float32")
+    for r, h, i in T.grid(rows, q_heads + 2 * kv_heads, pairs):
+        with T.sblock("rotary"):
+            vr, vh, vi = T.axis.remap("SSS", [r, h, i])
+            T.reads(qkv[vr, vh, 0:head_dim], position_map[vr], frequency[row, 0:half])
+            T.writes(q[vr, 0:q_heads, 0:head_dim], k[vr, 0:kv_heads, 0:head_dim], v[vr, 0:kv_heads, 0:head_dim])
+            if vi < half and vh < q_heads + kv_heads:
+                angle: T.let[T.float32] = T.Cast("float32", position_map[vr]) * frequency[row, vi]
+                cosine: T.let[T.float32] = T.cos(angle) * T.float32(amplitude)
+                sine: T.let[T.float32] = T.sin(angle) * T.float32(amplitude)
+                a: T.let[T.int32] = 2 * vi if interleaved else 1 * vi
+                b: T.let[T.int32] = 2 * vi + 1 if interleaved else vi + half
+                x: T.let[T.float32] = T.Cast("float32", qkv[vr, vh, a])
+                y: T.let[T.float32] = T.Cast("float32", qkv[vr, vh, b])
+                if vh < q_heads:
+                    q[vr, vh, a] = T.Cast(dtype, x * cosine - y * sine)
+                    q[vr, vh, b] = T.Cast(dtype, y * cosine + x * sine)
+                else:
+                    k[vr, vh - q_heads, a] = T.Cast(dtype, x * cosine - y * sine)
+                    k[vr, vh - q_heads, b] = T.Cast(dtype, y * cosine + x * sine)
+            else:
+                for e in T.unroll(2):
+                    if 2 * vi + e < head_dim:
+                        if vh < q_heads:
+                            q[vr, vh, 2 * vi + e] = qkv[vr, vh, 2 * vi + e]
+                        else:
+                            if vh < q_heads + kv_heads:
+                                k[vr, vh - q_heads, 2 * vi + e] = qkv[vr, vh, 2 * vi + e]
+                            else:
+                                v[vr, vh - (q_heads + kv_heads), 2 * vi + e] = qkv[vr, vh, 2 * vi + e]

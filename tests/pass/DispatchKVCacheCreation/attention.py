@@ -40,6 +40,7 @@ class Expected:
     @T.prim_func(private=True)
     def tir_split_rotary(x: T.Buffer((8,), "float32")):
         x[0] = T.float32(1.0)
+        x[1] = T.Cast("float32", 64)
 
     @R.function
     def create_paged_kv_cache(s: R.Shape(["b"])) -> R.Any:
