@@ -38,19 +38,20 @@ if "has no code generator" in tenon("compile", os.path.join(DIGITS, "digits.onnx
 
 def models():
     """Of each its model, and the options that give inputs; without, bench draws them."""
-    yield os.path.join(DIGITS, "digits.onnx"), []
     folder = os.environ.get("TENON_MODELS", os.path.join(SRC, "..", "shared", "models", "onnx"))
-    for name in MODELS if LONG else ():
-        for model in glob.glob(os.path.join(folder, name, "*.onnx")):
-            yield model, []
     data = os.environ.get("ONNX_TEST_DATA")
     if not data:
         r = subprocess.run("dpkg -L libonnx-testdata 2>/dev/null | grep -m 1 '/node$'", shell=True, capture_output=True, text=True)
         data = r.stdout.strip()
     cases = sorted(glob.glob(os.path.join(data, "test_*"))) if data else []
+    found = []
     for case in draw.sample(cases, len(cases)) if LONG else [c for c in cases if os.path.basename(c) in SOME_CASES]:
         inputs = glob.glob(os.path.join(case, "test_data_set_0", "input_*.pb"))
-        yield os.path.join(case, "model.onnx"), [a for i in inputs for a in ("-i", f"#{re.search(r'input_([0-9]+).pb$', i).group(1)}={i}")]
+        found.append((os.path.join(case, "model.onnx"), [a for i in inputs for a in ("-i", f"#{re.search(r'input_([0-9]+).pb$', i).group(1)}={i}")]))
+    for k, name in enumerate(MODELS if LONG else ()):
+        for model in glob.glob(os.path.join(folder, name, "*.onnx")):
+            found.insert(10 + 12 * k, (model, []))
+    return [(os.path.join(DIGITS, "digits.onnx"), [])] + found
 
 
 def bench(inputs, left_out, staging, for_host="no"):
