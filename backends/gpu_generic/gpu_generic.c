@@ -34,7 +34,7 @@ static const tn_attr_schema attrs[] = {
     {"supports_float64", TN_ATTR_BOOL, 0, "False", "arithmetic on float64"},
     {"supports_int8", TN_ATTR_BOOL, 0, "False", "arithmetic on int8"},
     {"supports_int16", TN_ATTR_BOOL, 0, "False", "arithmetic on int16"},
-    {"supports_int64", TN_ATTR_BOOL, 0, "True", "arithmetic on int64"},
+    {"supports_int64", TN_ATTR_BOOL, 0, "False", "arithmetic on int64"},
     {"supports_buffer_device_address", TN_ATTR_BOOL, 0, "False",
      "memory is reached by addresses (bufferDeviceAddress); without, by descriptors"},
     {"features", TN_ATTR_STRS, 0, "[]",

@@ -12,6 +12,7 @@ from clitest import check, done, npy_bytes, path, read_npy, tenon, write
 
 OPS = ("divide", "mod", "floor_divide", "floor_mod")
 CONSTANTS = (1, 2, 3, 7, 8, 64, 100, -1, -2, -3, -8)
+INT64 = '{"kind": "vulkan", "supports_int64": true}'
 
 
 def divided(op, x, y):
@@ -43,9 +44,11 @@ class Module:
 '''
 
 
-if not re.search(r"^gpu_generic .*\n    0: ", tenon("list", "devices").stdout, re.M):
+device = re.search(r"^gpu_generic .*\n    0: (.*)", tenon("list", "devices").stdout, re.M)
+if not device:
     print("no Vulkan device")
     sys.exit(77)
+target = INT64 if " int64" in device.group(1) else "gpu_generic"
 draw = random.Random(20)
 for bits in (8, 16, 32, 64):
     for signed in (True, False):
@@ -58,7 +61,7 @@ for bits in (8, 16, 32, 64):
         descr = ("|" if bits == 8 else "<") + dtype[0] + str(bits // 8)
         files = [write(f"{n}.npy", npy_bytes(descr, (len(pairs),), [p[i] for p in pairs]))
                  for i, n in enumerate("ab")]
-        r = tenon("run", write(f"{dtype}.py", model(dtype, constants)), "-t", "gpu_generic", "-i", f"#0={files[0]}", "-i",
+        r = tenon("run", write(f"{dtype}.py", model(dtype, constants)), "-t", target, "-i", f"#0={files[0]}", "-i",
                   f"#1={files[1]}", "-o", path(dtype))
         check(r.returncode == 0, f"{dtype}: it runs", r)
         outs = sorted(os.listdir(path(dtype)), key=lambda f: int(f.split("-")[0]))
@@ -88,7 +91,7 @@ class Module:
                     T.where(i * T.int64(64) + j < n * T.int64(8))
                     B[v, w] = A[v % T.int64(2), w]
 '''
-r = tenon("show", "kernel", write("tiles.py", TILES), "tiles", "-t", "gpu_generic", "-q")
+r = tenon("show", "kernel", write("tiles.py", TILES), "tiles", "-t", INT64, "-q")
 ops = re.findall(r"= (Op\w+) (%\w+)", r.stdout)
 kinds = {t for _, t in ops}
 check(("OpUDiv", "%ulong") in ops and not [o for o in ops if o[0] in ("OpSDiv", "OpSRem", "OpSMod")], "no division has signs", r)
