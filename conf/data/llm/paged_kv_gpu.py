@@ -27,6 +27,7 @@ heads = 4 if group % 4 == 0 else (2 if group % 2 == 0 else 1)
 chunks = head_dim // lanes
 own = (group * head_dim + threads - 1) // threads  # elements of the result of a thread
 parts = 16  # of a step's scores, for the largest one
+at_once = 4  # pages of values
 half = rotary_dim // 2
 pairs = (head_dim + 1) // 2
 
@@ -169,20 +170,31 @@ def tir_attention_prefill(
                             d: T.let[T.int32] = (vx + e * threads) % head_dim
                             result[e] = result[e] * scale[g]
                             total[e] = total[e] * scale[g]
-                            for k in range((n_here + page_tokens - 1) // page_tokens):
-                                i2: T.let[T.int32] = step * (threads // page_tokens) + k
-                                p2: T.let[T.int32] = T.if_then_else(i2 < sink_pages, i2, i2 - sink_pages + next_page) if window else i2
-                                page2: T.let[T.int64] = T.Cast("int64", page_values[first + p2])
-                                if (k + 1) * page_tokens <= n_here:
+                            # several pages at a time, so that the loads of all of them go on together; then the others one by one
+                            together: T.let[T.int32] = n_here // page_tokens // at_once * at_once
+                            for k0 in range(together // at_once):
+                                for k1 in T.unroll(at_once):
+                                    i2: T.let[T.int32] = step * (threads // page_tokens) + k0 * at_once + k1
+                                    p2: T.let[T.int32] = T.if_then_else(i2 < sink_pages, i2, i2 - sink_pages + next_page) if window else i2
+                                    page2: T.let[T.int64] = T.Cast("int64", page_values[first + p2])
                                     for j2 in T.unroll(page_tokens):
-                                        weight: T.let[T.float32] = score[g, k * page_tokens + j2]
+                                        weight: T.let[T.float32] = score[g, (k0 * at_once + k1) * page_tokens + j2]
                                         total[e] = total[e] + weight
-                                        result[e] = result[e] + (weight * value_scale[k * page_tokens + j2] if quantized else weight) * T.Cast("float32", pages[page2, 1, vh, j2, d])
+                                        result[e] = result[e] + (weight * value_scale[(k0 * at_once + k1) * page_tokens + j2] if quantized else weight) * T.Cast("float32", pages[page2, 1, vh, j2, d])
+                            for k in range((n_here + page_tokens - 1) // page_tokens - together):
+                                i3: T.let[T.int32] = step * (threads // page_tokens) + together + k
+                                p3: T.let[T.int32] = T.if_then_else(i3 < sink_pages, i3, i3 - sink_pages + next_page) if window else i3
+                                page3: T.let[T.int64] = T.Cast("int64", page_values[first + p3])
+                                if (together + k + 1) * page_tokens <= n_here:
+                                    for j3 in T.unroll(page_tokens):
+                                        weight: T.let[T.float32] = score[g, (together + k) * page_tokens + j3]
+                                        total[e] = total[e] + weight
+                                        result[e] = result[e] + (weight * value_scale[(together + k) * page_tokens + j3] if quantized else weight) * T.Cast("float32", pages[page3, 1, vh, j3, d])
                                 else:
-                                    for j2 in range(n_here - k * page_tokens):
-                                        weight: T.let[T.float32] = score[g, k * page_tokens + j2]
+                                    for j3 in range(n_here - (together + k) * page_tokens):
+                                        weight: T.let[T.float32] = score[g, (together + k) * page_tokens + j3]
                                         total[e] = total[e] + weight
-                                        result[e] = result[e] + (weight * value_scale[k * page_tokens + j2] if quantized else weight) * T.Cast("float32", pages[page2, 1, vh, j2, d])
+                                        result[e] = result[e] + (weight * value_scale[(together + k) * page_tokens + j3] if quantized else weight) * T.Cast("float32", pages[page3, 1, vh, j3, d])
                 for e in range(own):
                     if vx + e * threads < group * head_dim:
                         g: T.let[T.int32] = (vx + e * threads) // head_dim
