@@ -17,6 +17,8 @@ static const char *const kernel_names[KV_N_KERNELS] = {
     "rotary embedding",
     "copying a page",
     "reading keys and values",
+    "attention of a step's own tokens",
+    "merging two attentions",
 };
 
 tnb_status
@@ -126,9 +128,9 @@ static tnb_status
 repeat_layer(struct layer_work *w, tnb_err *err)
 {
     struct tnr_kv *kv = w->kv;
-    tnr_value args[KV_N_PARTS + 9];
+    tnr_value args[KV_OLD_INDPTR + 9];
     uint32_t n = 0;
-    for (int p = 0; p < KV_N_PARTS; p++)
+    for (int p = 0; p < KV_OLD_INDPTR; p++)
         args[n++] = kv->parts[p];
     const tnr_value others[] = {w->rows,
                                 w->out,
@@ -166,6 +168,8 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
         return tnb_fail(err, TNB_BOUNDS,
                         "%s: layer %" PRId64 ", the cache has layers %" PRId64 " to %" PRId64,
                         function, layer, kv->first_layer, kv->first_layer + kv->n_layers - 1);
+    if (kv->latent)
+        return tnb_fail(err, TNB_INVALID, "%s: the cache is for latent attention", function);
     layer -= kv->first_layer;
     TNB_TRY(as_rows(kv, qkv, "qkv", kv->q_heads + 2 * kv->kv_heads, kv->head_dim, &rows, function,
                     err));
@@ -189,6 +193,8 @@ kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_v
     int64_t n = to - from, P = kv->page_tokens, gone = s->evicted * P;
     int64_t kept = s->evicted ? (s->sink + P - 1) / P * P : 0;
     tnr_value places;
+    if (kv->latent)
+        return tnb_fail(err, TNB_UNSUPPORTED, "%s: the cache is for latent attention", function);
     if (from < 0 || to > s->length || n < 1)
         return tnb_fail(err, TNB_BOUNDS,
                         "%s: tokens %" PRId64 " to %" PRId64 " of sequence %" PRId64

@@ -11,7 +11,8 @@
  *     29  optional, Tenon's own: a cache for so many tokens or more is one for long texts. Argument 11 is then a table, a row for short and
  *         one for long texts, and two more for layers with a window where there are four; argument 24 takes the row's number behind it
  *
- * What is not used here (14, 15, 20 to 23, 27) may be anything: attention of a step is one kernel over the pages (kv_attention.c).
+ * What is not used here (20, 21, 27) may be anything: attention of a step is one kernel over the pages (kv_attention.c). A cache for latent
+ * attention is made of 14, 15, 22, 23, 25 and 26 instead (kv_latent.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ destroy(tnr_object *o)
     tnr_release(&kv->v);
     tnr_release(&kv->sums);
     free(kv->kinds);
+    free(kv->owns);
     free(kv->pages);
     free(kv->refs);
     free(kv->claims);
@@ -154,16 +156,23 @@ take_layers(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
     kv->n_layers = layers->dims[1] - layers->dims[0];
     kv->kinds = calloc((size_t)kv->n_layers, 1);
     kv->pages = calloc((size_t)kv->n_layers, sizeof *kv->pages);
-    if (!kv->kinds || !kv->pages)
+    kv->owns = calloc((size_t)kv->n_layers, 1);
+    if (!kv->kinds || !kv->pages || !kv->owns)
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for %" PRId64 " layers", fn,
                         kv->n_layers);
     for (int64_t i = 0; i < kv->n_layers; i++) {
         int64_t kind = kinds->dims[kv->first_layer + i];
-        if (kind != KV_MHA && kind != KV_MHA_SLIDING)
+        if (kind != KV_MHA && kind != KV_MHA_SLIDING && kind != KV_MLA)
             return tnb_fail(err, TNB_UNSUPPORTED,
                             "%s: layer %" PRId64 " has attention of kind %" PRId64
-                            "; 0 (multi-head) and 3 (with a window) run",
+                            "; 0 (multi-head), 1 (latent) and 3 (with a window) run",
                             fn, kv->first_layer + i, kind);
+        if (i > 0 && (kind == KV_MLA) != kv->latent)
+            return tnb_fail(err, TNB_UNSUPPORTED,
+                            "%s: layer %" PRId64 " has attention of kind %" PRId64
+                            " behind others: latent attention is of all layers, or none",
+                            fn, kv->first_layer + i, kind);
+        kv->latent = kind == KV_MLA;
         kv->kinds[i] = (uint8_t)kind;
         kv->any_layer_window |= kind == KV_MHA_SLIDING;
     }
@@ -204,9 +213,29 @@ take_kernel(struct tnr_kv *kv, const tnr_value *args, int i, int kernel, bool ne
 }
 
 static tnb_status
+take_latent_kernels(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
+{
+    TNB_TRY(take_kernel(kv, args, 14, KV_APPEND, true, err));
+    TNB_TRY(take_kernel(kv, args, 15, KV_OWN, false, err));
+    TNB_TRY(take_kernel(kv, args, 22, KV_PREFILL, true, err));
+    TNB_TRY(take_kernel(kv, args, 25, KV_COPY_PAGE, true, err));
+    TNB_TRY(take_kernel(kv, args, 26, KV_GET, false, err));
+    tnr_value merge =
+        args[23]; /* two functions, of which the second joins heads of these dimensions */
+    if (merge.tag == TNR_NULL || (merge.tag == TNR_TUPLE && !merge.u.tuple->n))
+        return TNB_OK;
+    if (merge.tag != TNR_TUPLE || merge.u.tuple->n != 2)
+        return tnb_fail(err, TNB_TYPE, "%s: argument 23 is no pair of functions that merge", fn);
+    tnr_value second[24] = {[23] = merge.u.tuple->items[1]};
+    return take_kernel(kv, second, 23, KV_MERGE, true, err);
+}
+
+static tnb_status
 take_kernels(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
 {
     bool window = kv->windows || kv->any_layer_window;
+    if (kv->latent)
+        return take_latent_kernels(kv, args, err);
     TNB_TRY(take_kernel(kv, args, 13, KV_APPEND, true, err));
     TNB_TRY(take_kernel(kv, args, 16, KV_PREFILL, !kv->windows, err));
     TNB_TRY(take_kernel(kv, args, 17, KV_DECODE, false, err));
@@ -252,10 +281,20 @@ take_args(struct tnr_kv *kv, const tnr_value *args, int n, tnb_err *err)
                         "%s: %" PRId64 " heads of queries are no multiple of %" PRId64
                         " heads of keys",
                         fn, kv->q_heads, kv->kv_heads);
-    if (transfer || kv->head_dim != kv->v_dim)
+    if (transfer || (kv->head_dim != kv->v_dim && !kv->latent))
         return tnb_fail(err, TNB_UNSUPPORTED,
                         transfer ? "%s: a cache that is sent between machines does not run yet"
                                  : "%s: keys and values of different dimensions do not run yet",
+                        fn);
+    if (kv->latent && (kv->kv_heads != 1 || kv->v_dim > kv->head_dim || kv->rope_mode))
+        return tnb_fail(
+            err, TNB_INVALID,
+            "%s: latent attention has one head of keys, values that are a part of it, and no "
+            "RoPE of the cache's; %" PRId64 " heads, dimensions %" PRId64 " and %" PRId64
+            ", mode %" PRId64,
+            fn, kv->kv_heads, kv->head_dim, kv->v_dim, kv->rope_mode);
+    if (kv->latent && kv->windows)
+        return tnb_fail(err, TNB_UNSUPPORTED, "%s: latent attention with windows does not run yet",
                         fn);
     TNB_TRY(tnr_want(fn, args, 12, TNR_TENSOR, err));
     kv->dtype = kv->q_dtype = args[12].u.tensor->dl.dtype;
@@ -294,7 +333,7 @@ static tnb_status
 make_scratch(struct tnr_kv *kv, struct tnr_queue *q, tnb_err *err)
 {
     const int64_t heads[4] = {kv->q_heads, kv->kv_heads, kv->kv_heads, kv->q_heads};
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && !kv->latent; i++) {
         const int64_t dims[3] = {kv->step_tokens, heads[i], i < 3 ? kv->head_dim : 1};
         tnr_value t;
         TNB_TRY(tnr_tensor_new_on(kv->device, q, dims, 3, i < 3 ? kv->q_dtype : TNB_F32, &t, err));
@@ -316,11 +355,14 @@ page_rows(const struct tnr_kv *kv)
 static tnb_status
 make_memory(struct tnr_kv *kv, tnb_err *err)
 {
-    const int64_t dims[5] = {kv->n_pages, 2, kv->kv_heads, page_rows(kv), kv->head_dim};
+    const int64_t heads[5] = {kv->n_pages, 2, kv->kv_heads, page_rows(kv), kv->head_dim},
+                  latent[3] = {kv->n_pages, kv->page_tokens, kv->head_dim};
+    const int64_t *dims = kv->latent ? latent : heads;
     struct tnr_queue *q = tnr_vm_queue(kv->vm, kv->device);
     tnb_status st = TNB_OK;
     for (int64_t i = 0; st == TNB_OK && i < kv->n_layers; i++)
-        st = tnr_tensor_new_on(kv->device, q, dims, 5, kv->dtype, &kv->pages[i], err);
+        st = tnr_tensor_new_on(kv->device, q, dims, kv->latent ? 3 : 5, kv->dtype, &kv->pages[i],
+                               err);
     if (st == TNB_OK)
         st = make_scratch(kv, q, err);
     if (st == TNB_OK) /* behind what may be too large */

@@ -333,6 +333,73 @@ attention_with_fused_qkv(ARGS)
     return kv_attention(kv, layer, args[2].u.f, args[3], args[4], fn, err);
 }
 
+/* A function of latent attention: the step's cache, its layer and scale. */
+static tnb_status
+latent_args(tnr_vm *vm, const tnr_value *args, const char *fn, struct tnr_kv **kv, int64_t *layer,
+            double *sm_scale, tnb_err *err)
+{
+    TNB_TRY(kv_open(vm, args[0], fn, kv, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, layer, err));
+    if (!sm_scale)
+        return TNB_OK;
+    TNB_TRY(tnr_want(fn, args, 2, TNR_FLOAT, err));
+    *sm_scale = args[2].u.f;
+    return TNB_OK;
+}
+
+/* (cache, layer, rows): the cache */
+static tnb_status
+append_mla_kv(ARGS)
+{
+    static const char fn[] = CACHE "append_mla_kv";
+    struct tnr_kv *kv;
+    int64_t layer;
+    (void)n;
+    TNB_TRY(latent_args(vm, args, fn, &kv, &layer, NULL, err));
+    TNB_TRY(kv_latent_append(kv, layer, args[2], fn, err));
+    *ret = args[0];
+    tnr_retain(*ret);
+    return TNB_OK;
+}
+
+/* (cache, layer, scale, q, k, v, output, log-sum-exp) */
+static tnb_status
+self_attention(ARGS)
+{
+    static const char fn[] = CACHE "self_attention";
+    struct tnr_kv *kv;
+    int64_t layer;
+    double sm_scale;
+    (void)n, (void)ret;
+    TNB_TRY(latent_args(vm, args, fn, &kv, &layer, &sm_scale, err));
+    return kv_latent_own(kv, layer, sm_scale, args + 3, fn, err);
+}
+
+/* (cache, layer, scale, q, output, log-sum-exp) */
+static tnb_status
+cross_attention(ARGS)
+{
+    static const char fn[] = CACHE "cross_attention";
+    struct tnr_kv *kv;
+    int64_t layer;
+    double sm_scale;
+    (void)n, (void)ret;
+    TNB_TRY(latent_args(vm, args, fn, &kv, &layer, &sm_scale, err));
+    return kv_latent_pages(kv, layer, sm_scale, args + 3, fn, err);
+}
+
+/* (cache, output, log-sum-exp, output and log-sum-exp to be joined): the first two */
+static tnb_status
+merge_attn_output_inplace(ARGS)
+{
+    static const char fn[] = CACHE "merge_attn_output_inplace";
+    struct tnr_kv *kv;
+    (void)n;
+    TNB_TRY(kv_open(vm, args[0], fn, &kv, err));
+    TNB_TRY(kv_latent_merge(kv, args + 1, fn, err));
+    return tnr_tuple_new(args + 1, 2, ret, err);
+}
+
 /* (cache, sequence, from, to, keys, values) */
 static tnb_status
 debug_get_kv(ARGS)
@@ -374,6 +441,10 @@ const tnr_packed tnr_kv_builtins[] = {
     ENTRY(CACHE, get_total_sequence_length, 1, 1),
     ENTRY(CACHE, get_query_positions, 1, 1),
     ENTRY(CACHE, attention_with_fused_qkv, 5, 5),
+    ENTRY(CACHE, append_mla_kv, 3, 3),
+    ENTRY(CACHE, self_attention, 8, 8),
+    ENTRY(CACHE, cross_attention, 6, 6),
+    ENTRY(CACHE, merge_attn_output_inplace, 5, 5),
     ENTRY(CACHE, debug_get_kv, 6, 6),
 };
 const uint32_t tnr_n_kv_builtins = sizeof tnr_kv_builtins / sizeof *tnr_kv_builtins;

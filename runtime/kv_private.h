@@ -21,11 +21,13 @@ enum {
     KV_ROTARY,
     KV_COPY_PAGE,
     KV_GET,
+    KV_OWN,   /* latent attention: of a step's tokens among themselves */
+    KV_MERGE, /* of its result with that over the pages */
     KV_N_KERNELS
 };
 /* Upstream's numbers: RoPE; attention of a layer. */
 enum { KV_ROPE_NONE, KV_ROPE_NORMAL, KV_ROPE_INLINE };
-enum { KV_MHA = 0, KV_MHA_SLIDING = 3 };
+enum { KV_MHA = 0, KV_MLA = 1, KV_MHA_SLIDING = 3 };
 
 struct kv_sequence {
     int64_t id;
@@ -48,6 +50,10 @@ enum {
     KV_K_POSITION, /* [n] position of what stands first in the table, for keys that are rotated when read */
     KV_Q_POSITION, /* [rows] position of each row */
     KV_PLACES,     /* [rows] where it is appended: page * page_tokens + place in the page */
+    /* of a cache for latent attention, the tables as they were before the step */
+    KV_OLD_INDPTR, /* [n + 1]; KV_PAGES and KV_LAST_LEN alike */
+    KV_OLD_PAGES,
+    KV_OLD_LAST_LEN,
     KV_N_PARTS
 };
 
@@ -62,6 +68,10 @@ struct tnr_kv {
     double rope_scale, rope_theta;
     bool windows; /* sequences may have one */
     bool any_layer_window;
+    bool
+        latent; /* all layers are KV_MLA: pages hold one row a token, [n_pages, page_tokens, head_dim] */
+    uint8_t *
+        owns; /* latent, per layer: this step's tokens attend to each other by a call of their own */
     uint8_t *kinds; /* of layers */
     tnb_dtype dtype, q_dtype;
     tnr_value kernels[KV_N_KERNELS]; /* closures, or null */
@@ -153,5 +163,21 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
 TNB_MUST_CHECK tnb_status
 kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_value k, tnr_value v,
        const char *function, tnb_err *err);
+
+/* ---- kv_latent.c ---- */
+TNB_MUST_CHECK tnb_status
+kv_latent_append(struct tnr_kv *kv, int64_t layer, tnr_value rows, const char *function,
+                 tnb_err *err);
+/* q, k, v, result and log-sum-exp of the step's tokens among themselves. */
+TNB_MUST_CHECK tnb_status
+kv_latent_own(struct tnr_kv *kv, int64_t layer, double sm_scale, const tnr_value v[5],
+              const char *function, tnb_err *err);
+/* q, result and log-sum-exp over the pages. */
+TNB_MUST_CHECK tnb_status
+kv_latent_pages(struct tnr_kv *kv, int64_t layer, double sm_scale, const tnr_value v[3],
+                const char *function, tnb_err *err);
+/* Results and log-sum-exps of both, into the first two. */
+TNB_MUST_CHECK tnb_status
+kv_latent_merge(struct tnr_kv *kv, const tnr_value v[4], const char *function, tnb_err *err);
 
 #endif

@@ -81,7 +81,10 @@ lay_out(const struct tnr_kv *kv, uint64_t at[KV_N_PARTS + 1], uint64_t count[KV_
         entries += (uint64_t)kv->sequences[kv->of_step[i]].n_pages;
     while (room < entries)
         room *= 2;
-    const uint64_t all[KV_N_PARTS] = {n + 1, n + 1, room, n, 3 * n, 3 * n, n, rows, rows};
+    const bool old = kv->latent;
+    const uint64_t all[KV_N_PARTS] = {n + 1,          n + 1,      room, n,    3 * n,
+                                      3 * n,          n,          rows, rows, old ? n + 1 : 0,
+                                      old ? room : 0, old ? n : 0};
     at[0] = 0;
     for (int p = 0; p < KV_N_PARTS; p++) {
         count[p] = all[p];
@@ -135,7 +138,7 @@ fill(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1])
 {
     int32_t *part[KV_N_PARTS];
     uint32_t n = kv->n_step;
-    int64_t P = kv->page_tokens, row = 0, entry = 0;
+    int64_t P = kv->page_tokens, row = 0, entry = 0, old = 0;
     memset(kv->host, 0, at[KV_N_PARTS] * sizeof *kv->host);
     for (int p = 0; p < KV_N_PARTS; p++)
         part[p] = kv->host + at[p];
@@ -160,6 +163,13 @@ fill(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1])
             part[KV_PLACES][row] = (int32_t)(s->pages[place / P] * P + place % P);
         }
         part[KV_QO_INDPTR][i + 1] = (int32_t)row;
+        if (!kv->latent)
+            continue;
+        int64_t before = kv_pages_for(kv, s, s->length);
+        memcpy(part[KV_OLD_PAGES] + old, s->pages, (size_t)before * sizeof *s->pages);
+        old += before;
+        part[KV_OLD_INDPTR][i + 1] = (int32_t)old;
+        part[KV_OLD_LAST_LEN][i] = (int32_t)(before ? (s->length - 1) % P + 1 : 0);
     }
 }
 
@@ -173,7 +183,8 @@ make_views(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1], const uint64_t 
     tnb_status st =
         tnr_tensor_write(all.u.tensor, kv->host, (uint64_t)total * sizeof *kv->host, err);
     tnr_release(&all);
-    for (int p = 0; st == TNB_OK && p < KV_N_PARTS; p++) {
+    const int n_parts = kv->latent ? KV_N_PARTS : KV_OLD_INDPTR;
+    for (int p = 0; st == TNB_OK && p < n_parts; p++) {
         bool rows3 = p == KV_LENGTHS || p == KV_LAYER_LENGTHS;
         int64_t dims[2] = {rows3 ? 3 : (int64_t)count[p], kv->n_step};
         st = tnr_tensor_view(kv->device_ints.u.storage, at[p] * sizeof *kv->host, dims, rows3 + 1u,
@@ -182,7 +193,7 @@ make_views(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1], const uint64_t 
     const int64_t heads[4] = {kv->q_heads, kv->kv_heads, kv->kv_heads, kv->q_heads};
     const int64_t width[4] = {kv->head_dim, kv->head_dim, kv->v_dim, 0};
     tnr_value *const views[4] = {&kv->q, &kv->k, &kv->v, &kv->sums};
-    for (int i = 0; st == TNB_OK && i < 4; i++) {
+    for (int i = 0; st == TNB_OK && i < 4 && !kv->latent; i++) {
         int64_t dims[3] = {kv->rows, heads[i], width[i]};
         st = tnr_tensor_view(kv->scratch[i].u.storage, 0, dims, i == 3 ? 2 : 3,
                              i == 3 ? TNB_F32 : kv->q_dtype, views[i], err);
@@ -304,6 +315,7 @@ kv_begin(struct tnr_kv *kv, const int64_t *sequences, const int64_t *lengths, ui
         kv_end(kv, false);
         return st;
     }
+    memset(kv->owns, 0, (size_t)kv->n_layers);
     kv->stepping = true;
     return TNB_OK;
 }

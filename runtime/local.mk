@@ -9,6 +9,7 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/host.c \
 	runtime/internal.h \
 	runtime/kv_attention.c \
+	runtime/kv_latent.c \
 	runtime/kv_create.c \
 	runtime/kv_packed.c \
 	runtime/kv_pages.c \

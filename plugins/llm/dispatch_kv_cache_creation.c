@@ -11,7 +11,8 @@
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
  * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error.
  * Where the target's attribute attention_threads is more than 0, attention and rotary embedding come from a file of their own, written
- * for the threads of a block. Functions on windows join when a layer has one, or by the option.
+ * for the threads of a block. Functions on windows join when a layer has one, or by the option. Of a model with latent attention
+ * ("mla") all kernels come from a file of their own.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
  * Behind upstream's arguments there may be one more: the limit of attention's scores (soft cap, scores become cap * tanh(score / cap)).
  * A module without the call stays as it is. Cases: tests/pass/DispatchKVCacheCreation.
@@ -20,7 +21,15 @@
 
 #include "tenon/core/walk.h"
 
-enum { N_ARGS = 18, N_CREATE = 30, PAGE_TOKENS = 16, MHA = 0, MHA_SLIDING = 3, ROPE_INLINE = 2 };
+enum {
+    N_ARGS = 18,
+    N_CREATE = 30,
+    PAGE_TOKENS = 16,
+    MHA = 0,
+    MLA = 1,
+    MHA_SLIDING = 3,
+    ROPE_INLINE = 2
+};
 
 static const char generic[] = "mlc.create_paged_kv_cache_generic";
 
@@ -34,12 +43,14 @@ typedef struct creation {
     double rope_scale, rope_theta, soft_cap; /* 0: none */
     tnb_dtype dtype, kv_dtype;
     int64_t threads; /* of a block, for attention; 0: it has none */
-    bool sliding, windows;
-    const tn_node *kinds; /* ShapeExpr */
+    bool sliding, windows, latent;
+    int64_t own_qk_dim, own_v_dim; /* latent: of the heads of a step's own tokens */
+    const tn_node *kinds;          /* ShapeExpr */
     llm_rope_table rope;
     TNB_VEC(const char *) names; /* kernels, under the module's names */
     TNB_VEC(const tn_node *) funcs;
     const tn_module *m;
+    bool failed; /* a kernel is not there */
 } creation;
 
 static bool
@@ -94,11 +105,12 @@ static bool
 take_kind(creation *w, const tn_expr *e, const tn_expr **out)
 {
     const tn_string_imm *s = tn_as_string_imm(e);
-    bool sliding = s && !strcmp(s->value, "mha_sliding");
-    if (!s || (!sliding && strcmp(s->value, "mha") != 0))
-        return wrong(w, 0, "\"mha\", or a tuple of \"mha\" and \"mha_sliding\" for each layer");
+    bool sliding = s && !strcmp(s->value, "mha_sliding"), latent = s && !strcmp(s->value, "mla");
+    if (!s || (!sliding && !latent && strcmp(s->value, "mha") != 0) || latent != w->latent)
+        return wrong(w, 0,
+                     "\"mha\", \"mla\", or a tuple of \"mha\" and \"mha_sliding\" for each layer");
     w->sliding |= sliding;
-    *out = tn_i64(w->ctx, sliding ? MHA_SLIDING : MHA);
+    *out = tn_i64(w->ctx, sliding ? MHA_SLIDING : latent ? MLA : MHA);
     return true;
 }
 
@@ -167,6 +179,24 @@ take_rope(creation *w)
     return llm_rope_make(w->ctx, &r, &w->rope);
 }
 
+/* Heads: as many dimensions of values as of keys; of latent attention the value is a part of the key, which all heads share, and heads
+ * of a step's own tokens have dimensions of their own. */
+static bool
+take_heads(creation *w)
+{
+    const tn_tuple *t = tn_as_tuple(w->a[0]);
+    const tn_string_imm *kind = tn_as_string_imm(t && t->fields.n ? t->fields.at[0] : w->a[0]);
+    w->latent = kind && !strcmp(kind->value, "mla");
+    int64_t none, most = w->latent ? 1 << 16 : 0, least = w->latent;
+    return take_int(w, 4, 1, 1 << 16, &w->q_heads) &&
+           take_int(w, 5, 1, w->latent ? 1 : 1 << 16, &w->kv_heads) &&
+           take_int(w, 6, 1, 1 << 16, &w->head_dim) &&
+           take_int(w, 7, w->latent ? 1 : w->head_dim, w->head_dim, &w->v_dim) &&
+           take_int(w, 8, least, most, &w->own_qk_dim) &&
+           take_int(w, 9, least, most, &w->own_v_dim) &&
+           take_int(w, 10, 0, w->latent ? 0 : 2, &w->rope_mode) && take_int(w, 16, 0, 0, &none);
+}
+
 static bool
 take_args(creation *w)
 {
@@ -184,21 +214,16 @@ take_args(creation *w)
                          i ? "a shape, where the layers of each stage begin"
                            : "a shape of 5 or 6 sizes");
     }
-    int64_t latent;
-    if (!take_int(w, 3, 1, 1 << 16, &w->layers) || !take_int(w, 4, 1, 1 << 16, &w->q_heads) ||
-        !take_int(w, 5, 1, 1 << 16, &w->kv_heads) || !take_int(w, 6, 1, 1 << 16, &w->head_dim) ||
-        !take_int(w, 7, w->head_dim, w->head_dim, &w->v_dim) || !take_int(w, 8, 0, 0, &latent) ||
-        !take_int(w, 9, 0, 0, &latent) || !take_int(w, 10, 0, 2, &w->rope_mode) ||
+    if (!take_int(w, 3, 1, 1 << 16, &w->layers) || !take_heads(w) ||
         !take_rope_number(w, 11, &w->rope_scale) || !take_rope_number(w, 12, &w->rope_theta) ||
-        !take_int(w, 15, 0, w->head_dim, &w->rotary_dim) || !take_int(w, 16, 0, 0, &latent) ||
-        !take_kinds(w) || !take_dtypes(w) ||
+        !take_int(w, 15, 0, w->head_dim, &w->rotary_dim) || !take_kinds(w) || !take_dtypes(w) ||
         (w->call->args.n > N_ARGS + 1 && !take_real(w, N_ARGS, &w->soft_cap)))
         return false;
     if (w->q_heads % w->kv_heads)
         return wrong(w, 4, "a multiple of the heads of keys");
     if (w->rotary_dim % 2)
         return wrong(w, 15, "an even number");
-    w->windows = w->sliding || tn_option_bool(w->pc, "windows");
+    w->windows = w->sliding || (tn_option_bool(w->pc, "windows") && !w->latent);
     return take_rope(w);
 }
 
@@ -243,6 +268,12 @@ read_kernels(creation *w, const char *option, bool window)
                  tn_float_imm_of(c, TNB_F64, w->rope.amplitude), NULL);
     if (w->threads && !strcmp(option, "attention")) {
         given = tn_dict_set(c, given, "threads", tn_i64(c, w->threads));
+    } else if (w->latent) {
+        given = tn_dictv(c, "q_heads", tn_i64(c, w->q_heads), "head_dim", tn_i64(c, w->head_dim),
+                         "latent", tn_i64(c, w->v_dim), "page_tokens", tn_i64(c, PAGE_TOKENS),
+                         "dtype", tn_string(c, tnb_dtype_print(w->dtype).s), "kv_dtype",
+                         tn_string(c, tnb_dtype_print(w->kv_dtype).s), "own_qk_dim",
+                         tn_i64(c, w->own_qk_dim), "own_v_dim", tn_i64(c, w->own_v_dim), NULL);
     } else {
         given =
             tn_dict_set(c, given, "attention_rows", tn_i64(c, target_int(w, "attention_rows", 1)));
@@ -261,6 +292,7 @@ static const tn_expr *
 kernel(creation *w, const tn_module *file, const char *option, const char *from, const char *name)
 {
     const tn_node *f = file ? tn_module_get(file, from) : NULL;
+    w->failed |= !f || !tn_is(f, TN_KIND_PRIM_FUNC) || tn_module_get(w->m, name);
     if (!f || !tn_is(f, TN_KIND_PRIM_FUNC)) {
         if (file)
             tn_error(w->ctx, w->call->base.loc, TNB_NOT_FOUND,
@@ -288,17 +320,12 @@ tir(creation *w, const tn_expr *function)
 
 /* ---- the new call ---- */
 
+/* What both kinds of caches are made with; what belongs to one kind stands in `args` already, the rest becomes nothing. */
 static const tn_expr *
-create_call(creation *w)
+finish_call(creation *w, const tn_expr *args[N_CREATE + 1])
 {
     tn_ctx *c = w->ctx;
-    w->threads = attention_threads(w);
-    const char *of = w->threads ? "attention" : "kernels";
-    const tn_module *plain = read_kernels(w, "kernels", false),
-                    *attention = w->threads ? read_kernels(w, of, false) : plain,
-                    *window = w->windows ? read_kernels(w, of, true) : NULL;
-    const tn_expr *none = tn_tuple_of(c, (tn_list){0});
-    const tn_expr *args[N_CREATE + 1] = {
+    const tn_expr *common[] = {
         tn_extern_func_of(c, "vm.builtin.paged_attention_kv_cache_create"),
         w->a[1],
         w->a[2],
@@ -313,31 +340,74 @@ create_call(creation *w)
         tn_float_imm_of(c, TNB_F64, w->rope_theta),
         w->rope.frequencies,
         tn_scalar_constant(c, w->kv_dtype, 0),
-        kernel(w, plain, "kernels", "kv_cache_transpose_append", "kv_cache_transpose_append"),
-        none, /* for MLA */
-        none, /* ragged prefill */
-        tir(w, kernel(w, attention, of, "tir_attention_prefill", "tir_attention_prefill")),
-        none, /* decode: the same function */
-        w->windows ? tir(w, kernel(w, window, of, "tir_attention_prefill",
-                                   "tir_attention_prefill_sliding_window"))
-                   : none,
-        none,
-        none,
-        none,
-        none,
-        none,
-        kernel(w, attention, of, "tir_split_rotary", "tir_split_rotary"),
-        kernel(w, plain, "kernels", "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
-        kernel(w, plain, "kernels", "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
-        none, /* compaction */
-        tn_dtype_imm_of(c, w->dtype),
-        tn_i64(c, w->rope.long_from),
     };
-    for (int i = 0; i <= N_CREATE; i++)
-        if (!args[i] || tn_is_error(args[i]))
+    memcpy(args, common, sizeof common);
+    args[N_CREATE - 1] = tn_dtype_imm_of(c, w->dtype);
+    args[N_CREATE] = tn_i64(c, w->rope.long_from);
+    for (int i = 0; i <= N_CREATE; i++) {
+        if (w->failed || (args[i] && tn_is_error(args[i])))
             return NULL;
+        args[i] = args[i] ? args[i] : tn_tuple_of(c, (tn_list){0});
+    }
     return tn_call_of(c, w->call->op, (tn_list){args, N_CREATE + 1}, w->call->attrs,
                       w->call->ty_args, NULL);
+}
+
+/* The functions of the file for latent attention, at upstream's places. */
+static const tn_expr *
+create_latent_call(creation *w)
+{
+    tn_ctx *c = w->ctx;
+    const tn_module *m = read_kernels(w, "latent", false);
+    const tn_expr *args[N_CREATE + 1] = {0};
+    static const char *const append = "kv_cache_transpose_append_mla",
+                             *ragged = "tir_attention_prefill_ragged",
+                             *pages = "tir_attention_prefill_mla",
+                             *merge = "tir_attention_merge_state_mla",
+                             *copy = "kv_cache_copy_single_page_mla",
+                             *get = "kv_cache_debug_get_kv_mla";
+    if (tnb_dtype_eq(w->kv_dtype, TNB_I8)) {
+        tn_error(c, w->call->base.loc, TNB_UNSUPPORTED,
+                 "DispatchKVCacheCreation: pages of int8 are for multi-head attention");
+        tnb_diag_hint(tn_diags(c), "leave cache_dtype at auto for this model");
+        return NULL;
+    }
+    args[15] = kernel(w, m, "latent", append, append);
+    args[16] = tir(w, kernel(w, m, "latent", ragged, ragged));
+    args[23] = tir(w, kernel(w, m, "latent", pages, pages));
+    const tn_expr *merging = kernel(w, m, "latent", merge, merge);
+    args[26] = kernel(w, m, "latent", copy, copy);
+    args[27] = kernel(w, m, "latent", get, get);
+    if (w->failed)
+        return NULL;
+    args[24] = tn_tuple_of(c, tn_listv(c, merging, merging, NULL));
+    return finish_call(w, args);
+}
+
+static const tn_expr *
+create_call(creation *w)
+{
+    if (w->latent)
+        return create_latent_call(w);
+    w->threads = attention_threads(w);
+    const char *of = w->threads ? "attention" : "kernels";
+    const tn_module *plain = read_kernels(w, "kernels", false),
+                    *attention = w->threads ? read_kernels(w, of, false) : plain,
+                    *window = w->windows ? read_kernels(w, of, true) : NULL;
+    const tn_expr *args[N_CREATE + 1] = {
+        [14] =
+            kernel(w, plain, "kernels", "kv_cache_transpose_append", "kv_cache_transpose_append"),
+        [17] = tir(w, kernel(w, attention, of, "tir_attention_prefill", "tir_attention_prefill")),
+        /* 18, decode: the same function */
+        [19] = w->windows ? tir(w, kernel(w, window, of, "tir_attention_prefill",
+                                          "tir_attention_prefill_sliding_window"))
+                          : NULL,
+        [25] = kernel(w, attention, of, "tir_split_rotary", "tir_split_rotary"),
+        [26] =
+            kernel(w, plain, "kernels", "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
+        [27] = kernel(w, plain, "kernels", "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
+    };
+    return finish_call(w, args);
 }
 
 static tn_walk_step
@@ -417,6 +487,8 @@ static const tn_attr_schema options[] = {
      "TVMScript file of attention and rotary embedding for targets whose attribute "
      "attention_threads is more than 0; empty: those of kernels",
      "file"},
+    {"latent", TN_ATTR_STR, 0, "paged_kv_mla.py",
+     "TVMScript file of the kernels for latent attention", "file"},
     {"cache_dtype", TN_ATTR_STR, 0, "auto",
      "dtype of keys and values in pages, int8: with a scale for each token and head; auto: the "
      "model's",

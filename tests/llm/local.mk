@@ -34,6 +34,14 @@ tests_llm_kv_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/kv.py tests/llm/rotary.py
 EXTRA_DIST += tests/llm/kv.py tests/llm/kv_module.py tests/llm/rotary.py
 
+# Latent attention on it.
+check_PROGRAMS += tests/llm/latent
+tests_llm_latent_SOURCES = tests/llm/latent.c
+tests_llm_latent_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_llm_latent_LDADD = $(RT_LIB) $(BASE_LIB) -lm
+TESTS += tests/llm/latent.py
+EXTRA_DIST += tests/llm/latent.py
+
 # Checkpoints of all architectures against a reference.
 check_PROGRAMS += tests/llm/logits
 tests_llm_logits_SOURCES = tests/llm/logits.c
