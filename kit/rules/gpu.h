@@ -66,6 +66,9 @@ gpu_first_thread(tnk_sch *s, tnk_item *block, const char *tag, int64_t threads);
 /* Moves a producer into a loop, its result into memory of that scope. False: not legal. */
 bool
 gpu_into(tnk_sch *s, tnk_item *block, const char *scope, tnk_item *loop);
+/* The innermost loop of several turns around a copy in vectors of at most so many lanes, its other loops unrolled. */
+bool
+gpu_copy_in_vectors(tnk_sch *s, tnk_item *copy, int64_t lanes);
 /* The loop that an iterator's value is the variable of; NULL: it is something else. */
 tnk_item *
 gpu_loop_of_iter(tnk_sch *s, tnk_item *block, uint32_t k);

@@ -5,7 +5,8 @@
  *     for b, i, k: y[b, i] += A[i, k] * x[b, k]
  *  =>
  *     for g in blockIdx.x: 4 vectors by 8 rows, a row for each threadIdx.y
- *         for t in threadIdx.x, k0, v, b: y_rf[b, t] += A[., (k0 * 32 + t) * 8 + v] * x[b, .]     4 sums in registers
+ *         for t in threadIdx.x, k0: A_local, x_local = A[., (k0 * 32 + t) * 8 + 0:8], x[., .]     one load for each row of them
+ *             for v, b: y_rf[b, t] += A_local[v] * x_local[b, v]                                  4 sums in registers
  *         for b, t in threadIdx.x: y_shared[b] += y_rf[b, t]                                      the threads' sums joined
  *         y[b, .] = y_shared[b]                                                                   with what is computed of it
  *
@@ -34,7 +35,9 @@ typedef struct product {
     int64_t bucket;         /* vectors that an element of the matrix is read for */
     bool inner;             /* the reduction is the matrix's last index */
     bool packed;            /* the matrix is computed element by element */
-    tnb_dtype dtype;        /* of the matrix */
+    bool wide; /* the matrix is not, and its neighbours and the vectors' are loaded at once */
+    const tn_node *operands[2]; /* the matrix, the vectors */
+    tnb_dtype dtype;            /* of the matrix */
 } product;
 
 static bool
@@ -141,6 +144,21 @@ share(tnk_sch *s, tnk_item *red, int64_t lanes, int64_t vector)
     return tnk_rfactor(s, t[1], 0);
 }
 
+/* What a turn of a thread takes of the operands is loaded in vectors. */
+static bool
+stage(tnk_sch *s, const gpu_target *t, const product *p, tnk_item *rf, tnk_item *turn)
+{
+    for (int i = 0; i < 2; i++) {
+        const tn_node *b = p->operands[i];
+        tnk_item *copy =
+            tnk_sch_is_param(s, b) ? tnk_cache_read(s, rf, b, "local", NULL) : tnk_sch_writer(s, b);
+        if (!copy || !gpu_into(s, copy, "local", turn) ||
+            !gpu_copy_in_vectors(s, copy, gpu_lanes(t, tn_as_buffer(b)->dtype)))
+            return false;
+    }
+    return true;
+}
+
 static bool
 schedule(tnk_sch *s, const gpu_target *t, product *p, tnk_item *root)
 {
@@ -214,6 +232,10 @@ schedule(tnk_sch *s, const gpu_target *t, product *p, tnk_item *root)
             !tnk_set_kind(s, l[i], TN_FOR_UNROLLED))
             return false;
     }
+    if (p->wide && vector > 1 &&
+        (spatial + 2 != n || !tnk_set_kind(s, l[n - 1], TN_FOR_UNROLLED) ||
+         !stage(s, t, p, rf, l[spatial])))
+        return false;
     return tnk_decompose_reduction(s, rf, l[spatial]) && gpu_first_thread(s, root, lane_tag, lanes);
 }
 
@@ -238,9 +260,9 @@ pad(tnk_sch *s, const product *p)
     return n <= GPU_MAX_LOOPS && tnk_pad_einsum(s, p->red, by, n);
 }
 
-/* few: only where the vectors are known to be few, and the matrix large enough that its reading counts. */
+/* few: only where the vectors are known to be few, and the matrix large enough that its reading counts. wide: operands in vectors. */
 static const tn_node *
-attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool few)
+attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool few, bool wide)
 {
     tnk_sch *s = tnk_sch_new(ctx, prim_func);
     if (!s)
@@ -254,9 +276,20 @@ attempt(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t, bool few)
         return NULL;
     p.packed = !tnk_sch_is_param(s, p.matrix->buffer);
     p.dtype = tn_as_buffer(p.matrix->buffer)->dtype;
+    p.wide = wide && p.inner && !p.packed;
     if (!pad(s, &p))
         return NULL;
-    gpu_inline(s, true);
+    if (p.wide) { /* what cuts the result goes into what reads it, zeros behind the vectors stay */
+        const tn_buffer_load *l[2];
+        gpu_inline_around(s, p.red);
+        if (!gpu_product_of(p.red->block, l))
+            return NULL;
+        bool first = l[0]->buffer == p.matrix->buffer;
+        p.operands[0] = l[!first]->buffer;
+        p.operands[1] = l[first]->buffer;
+    } else {
+        gpu_inline(s, true);
+    }
     tnk_item *root = gpu_root_of(s, p.red);
     return root && schedule(s, t, &p, root) ? gpu_finish_rest(s, t) : NULL;
 }
@@ -266,7 +299,7 @@ gpu_has_few_vectors(tn_ctx *ctx, const tn_node *prim_func, const gpu_target *t)
 {
     /* nobody tunes a trial */
     const tnk_chooser *chooser = tnk_rule_set_chooser(ctx, NULL);
-    bool few = attempt(ctx, prim_func, t, true) != NULL;
+    bool few = attempt(ctx, prim_func, t, true, false) != NULL;
     (void)tnk_rule_set_chooser(ctx, chooser);
     return few;
 }
@@ -279,7 +312,10 @@ apply(tn_ctx *ctx, const tn_node *prim_func, const tn_target *target, void *self
     if (gpu_within(ctx, prim_func, target, apply, &within))
         return within;
     gpu_target t;
-    return gpu_target_of(ctx, target, &t) ? attempt(ctx, prim_func, &t, false) : NULL;
+    if (!gpu_target_of(ctx, target, &t))
+        return NULL;
+    const tn_node *f = attempt(ctx, prim_func, &t, false, true);
+    return f ? f : attempt(ctx, prim_func, &t, false, false);
 }
 
 const tnk_rule tnk_rule_gpu_low_batch_gemv = {

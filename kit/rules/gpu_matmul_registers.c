@@ -98,33 +98,6 @@ choose_tile(registers *r)
 
 /* ---- the schedule ---- */
 
-/* The innermost loop of several turns in vectors, the others unrolled. */
-static bool
-in_vectors(registers *r, tnk_item *copy, int64_t lanes)
-{
-    tnk_sch *s = r->m.s;
-    tnk_item *l[GPU_MAX_LOOPS], *part[2];
-    uint32_t n = gpu_own_loops(s, copy, l);
-    bool first = true;
-    for (uint32_t i = n; i-- > 0;) {
-        int64_t e;
-        if (!tnk_loop_extent(l[i], &e))
-            return false;
-        if (e == 1)
-            continue;
-        if (first && e > lanes) {
-            if (e % lanes || !tnk_split(s, l[i], lanes, part) ||
-                !tnk_set_kind(s, part[1], TN_FOR_VECTORIZED) ||
-                !tnk_set_kind(s, part[0], TN_FOR_UNROLLED))
-                return false;
-        } else if (!tnk_set_kind(s, l[i], first ? TN_FOR_VECTORIZED : TN_FOR_UNROLLED)) {
-            return false;
-        }
-        first = false;
-    }
-    return true;
-}
-
 /* Places in shared memory such that neighbouring threads, which have neighbouring rows or columns, read different banks: what a thread
  * has several of lies as threads read it together, and behind a row along the steps a vector is left out. */
 static bool
@@ -233,7 +206,7 @@ schedule(registers *r)
     for (int i = 0; i < 2; i++) {
         bool steps = i == 0 || r->along;
         if (!gpu_into(s, local[i], "local", steps ? k1[0] : k1[1]) ||
-            !in_vectors(r, local[i], steps ? r->step : VECTOR) ||
+            !gpu_copy_in_vectors(s, local[i], steps ? r->step : VECTOR) ||
             !tnk_compute_at(s, stage[i], k[0]) || !fetch(r, stage[i], only_copies(stage[i])) ||
             !lay_out(r, stage[i], i))
             return false;

@@ -95,6 +95,33 @@ gpu_into(tnk_sch *s, tnk_item *block, const char *scope, tnk_item *loop)
            tnk_compute_at(s, block, loop);
 }
 
+bool
+gpu_copy_in_vectors(tnk_sch *s, tnk_item *copy, int64_t lanes)
+{
+    tnk_item *l[GPU_MAX_LOOPS], *part[2];
+    uint32_t n = gpu_own_loops(s, copy, l);
+    bool inner = true;
+    for (uint32_t i = n; i-- > 0;) {
+        int64_t e;
+        if (!tnk_loop_extent(l[i], &e))
+            return false;
+        if (e == 1)
+            continue;
+        while (inner && lanes > 1 && e % lanes)
+            lanes /= 2;
+        if (inner && lanes > 1 && e > lanes) {
+            if (!tnk_split(s, l[i], lanes, part) || !tnk_set_kind(s, part[1], TN_FOR_VECTORIZED) ||
+                !tnk_set_kind(s, part[0], TN_FOR_UNROLLED))
+                return false;
+        } else if (!tnk_set_kind(s, l[i],
+                                 inner && lanes > 1 ? TN_FOR_VECTORIZED : TN_FOR_UNROLLED)) {
+            return false;
+        }
+        inner = false;
+    }
+    return true;
+}
+
 tnk_item *
 gpu_loop_of_iter(tnk_sch *s, tnk_item *block, uint32_t k)
 {

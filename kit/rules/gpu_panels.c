@@ -167,26 +167,6 @@ tiles(panels *p)
                                                                                          : NULL;
 }
 
-/* The innermost loop of a copy: as many elements at a time as one load has, the rest unrolled. */
-static bool
-copy_wide(panels *p, tnk_item *copy, tnb_dtype dtype)
-{
-    tnk_item *l[GPU_MAX_LOOPS], *part[2];
-    uint32_t n = gpu_own_loops(p->s, copy, l);
-    int64_t lanes = gpu_lanes(p->t, dtype), e;
-    while (n && tnk_loop_extent(l[n - 1], &e) && e == 1)
-        n--;
-    if (!n || !tnk_loop_extent(l[n - 1], &e))
-        return true;
-    while (lanes > 1 && e % lanes)
-        lanes /= 2;
-    if (lanes == 1 || lanes == e)
-        return tnk_set_kind(p->s, l[n - 1], lanes == e ? TN_FOR_VECTORIZED : TN_FOR_UNROLLED);
-    return tnk_split(p->s, l[n - 1], lanes, part) &&
-           tnk_set_kind(p->s, part[1], TN_FOR_VECTORIZED) &&
-           tnk_set_kind(p->s, part[0], TN_FOR_UNROLLED);
-}
-
 /* The numbers of a turn and what they are made of, at the loop over turns; those of the vector in `inner`. */
 static bool
 stage(panels *p, tnk_item *share, tnk_item *turn, tnk_item *inner)
@@ -198,7 +178,7 @@ stage(panels *p, tnk_item *share, tnk_item *turn, tnk_item *inner)
     for (uint32_t i = 0; i < p->n_parts; i++) {
         copy = tnk_cache_read(s, p->unpack, p->parts[i], "local", NULL);
         if (!copy || !gpu_into(s, copy, "local", turn) ||
-            !copy_wide(p, copy, tn_as_buffer(p->parts[i])->dtype))
+            !gpu_copy_in_vectors(s, copy, gpu_lanes(p->t, tn_as_buffer(p->parts[i])->dtype)))
             return false;
     }
     uint32_t n = gpu_own_loops(s, p->unpack, l);
@@ -207,7 +187,7 @@ stage(panels *p, tnk_item *share, tnk_item *turn, tnk_item *inner)
     copy = p->bucket ? tnk_sch_writer(s, p->vector)
                      : tnk_cache_read(s, share, p->vector, "local", NULL);
     return copy && gpu_into(s, copy, "local", inner) &&
-           copy_wide(p, copy, tn_as_buffer(p->vector)->dtype);
+           gpu_copy_in_vectors(s, copy, gpu_lanes(p->t, tn_as_buffer(p->vector)->dtype));
 }
 
 /* After compute_at a block has a loop for each iterator, the spatial ones first: that of an iterator. */

@@ -37,8 +37,10 @@ class Expected:
         X = T.match_buffer(x, (n, T.int64(512)))
         C = T.match_buffer(c, (n, T.int64(64)))
         # with T.sblock("root"):
+        X_pad = T.sblock_alloc_buffer(((n + T.int64(3)) // T.int64(4) * T.int64(4), T.int64(512)), scope="local")
         C_pad = T.sblock_alloc_buffer(((n + T.int64(3)) // T.int64(4) * T.int64(4), T.int64(64)), scope="shared")
         C_pad_rf = T.sblock_alloc_buffer((T.int64(32), (n + T.int64(3)) // T.int64(4) * T.int64(4), T.int64(64)), scope="local")
+        W_local = T.sblock_alloc_buffer((T.int64(64), T.int64(512)), scope="local")
         for ax0_0_ax1_0 in T.thread_binding((n + T.int64(3)) // T.int64(4) * T.int64(8), thread="blockIdx.x"):
             for vj_i_0 in range(T.int64(1)):
                 for vj_i_1 in T.thread_binding(T.int64(8), thread="threadIdx.y"):
@@ -53,18 +55,35 @@ class Expected:
                                         T.reads()
                                         T.writes(C_pad_rf[vk_0_1_init, vi_init, vj_init])
                                         C_pad_rf[vk_0_1_init, vi_init, vj_init] = T.float32(0.0)
-                            for vk_0_0_i, vk_1_i in T.grid(T.int64(4), T.int64(4)):
-                                for vi_i in T.unroll(T.int64(4)):
-                                    for vj_i in range(T.int64(1)):
-                                        with T.sblock("C_rf_update"):
-                                            vi = T.axis.spatial((n + T.int64(3)) // T.int64(4) * T.int64(4), ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i)
-                                            vj = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + vj_i_1 + vj_i)
-                                            vk_0_0 = T.axis.remap("R", [vk_0_0_i])
-                                            vk_0_1 = T.axis.spatial(T.int64(32), vk_0_1_i_0 * T.int64(32) + vk_0_1_i_1)
-                                            vk_1 = T.axis.remap("R", [vk_1_i])
-                                            T.reads(C_pad_rf[vk_0_1, vi, vj], X[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1], W[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1])
-                                            T.writes(C_pad_rf[vk_0_1, vi, vj])
-                                            C_pad_rf[vk_0_1, vi, vj] = C_pad_rf[vk_0_1, vi, vj] + T.if_then_else(vi < n, X[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1], T.float32(0.0)) * W[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1]
+                            for vk_0_0_i in range(T.int64(4)):
+                                for v0_i in range(T.int64(1)):
+                                    for v1_i in T.vectorized(T.int64(4)):
+                                        with T.sblock("W_local"):
+                                            v0 = T.axis.spatial(T.int64(64), vj_i_1 + ax0_0_ax1_0 % T.int64(8) * T.int64(8) + v0_i)
+                                            v1 = T.axis.spatial(T.int64(512), vk_0_1_i_1 * T.int64(4) + vk_0_0_i * T.int64(128) + v1_i)
+                                            T.reads(W[v0, v1])
+                                            T.writes(W_local[v0, v1])
+                                            W_local[v0, v1] = W[v0, v1]
+                                for v0_i_1 in T.unroll(T.int64(4)):
+                                    for v1_i_1 in T.vectorized(T.int64(4)):
+                                        with T.sblock("X_pad"):
+                                            v0_1 = T.axis.spatial((n + T.int64(3)) // T.int64(4) * T.int64(4), ax0_0_ax1_0 // T.int64(8) * T.int64(4) + v0_i_1)
+                                            v1_1 = T.axis.spatial(T.int64(512), vk_0_1_i_1 * T.int64(4) + vk_0_0_i * T.int64(128) + v1_i_1)
+                                            T.reads(X[v0_1, v1_1])
+                                            T.writes(X_pad[v0_1, v1_1])
+                                            X_pad[v0_1, v1_1] = T.if_then_else(v0_1 < n, X[v0_1, v1_1], T.float32(0.0))
+                                for vk_1_i in T.unroll(T.int64(4)):
+                                    for vi_i in T.unroll(T.int64(4)):
+                                        for vj_i in range(T.int64(1)):
+                                            with T.sblock("C_rf_update"):
+                                                vi = T.axis.spatial((n + T.int64(3)) // T.int64(4) * T.int64(4), ax0_0_ax1_0 // T.int64(8) * T.int64(4) + vi_i)
+                                                vj = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + vj_i_1 + vj_i)
+                                                vk_0_0 = T.axis.remap("R", [vk_0_0_i])
+                                                vk_0_1 = T.axis.spatial(T.int64(32), vk_0_1_i_0 * T.int64(32) + vk_0_1_i_1)
+                                                vk_1 = T.axis.remap("R", [vk_1_i])
+                                                T.reads(C_pad_rf[vk_0_1, vi, vj], X_pad[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1], W_local[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1])
+                                                T.writes(C_pad_rf[vk_0_1, vi, vj])
+                                                C_pad_rf[vk_0_1, vi, vj] = C_pad_rf[vk_0_1, vi, vj] + X_pad[vi, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1] * W_local[vj, (vk_0_0 * T.int64(32) + vk_0_1) * T.int64(4) + vk_1]
                     for vi_i_1, vk_0_1_i_0_1 in T.grid(T.int64(4), T.int64(1)):
                         for vk_0_1_i_1_1 in T.thread_binding(T.int64(32), thread="threadIdx.x"):
                             with T.sblock("C"):
@@ -80,12 +99,12 @@ class Expected:
                 for ax0_1, u_0 in T.grid(T.int64(4), T.int64(1)):
                     for u_1 in T.thread_binding(T.int64(32), thread="threadIdx.x"):
                         with T.sblock("C_pad"):
-                            v0 = T.axis.spatial(n, ax0_0_ax1_0 // T.int64(8) * T.int64(4) + ax0_1)
-                            v1 = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + ax1_1)
+                            v0_2 = T.axis.spatial(n, ax0_0_ax1_0 // T.int64(8) * T.int64(4) + ax0_1)
+                            v1_2 = T.axis.spatial(T.int64(64), ax0_0_ax1_0 % T.int64(8) * T.int64(8) + ax1_1)
                             T.where(ax0_0_ax1_0 // T.int64(8) * T.int64(4) + ax0_1 < n and u_0 * T.int64(32) + u_1 < T.int64(1))
-                            T.reads(C_pad[v0, v1])
-                            T.writes(C[v0, v1])
-                            C[v0, v1] = C_pad[v0, v1]
+                            T.reads(C_pad[v0_2, v1_2])
+                            T.writes(C[v0_2, v1_2])
+                            C[v0_2, v1_2] = C_pad[v0_2, v1_2]
 
     @T.prim_func(s_tir=True)
     def outer(X: T.Buffer((3, 512), "float32"), W: T.Buffer((512, 64), "float32"), C: T.Buffer((3, 64), "float32")):
