@@ -20,7 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 MOST = 60 << 20
 # Compiled here: kernels of opencl are source. Those of gpu_generic are compiled there, for what the device has: this needs passes, no compiler.
 TARGETS = "cuda", "opencl"
-PLUGINS = ("cuda_rt", "opencl_rt", "gpu_generic_rt", "interp", "cpu_rt", "gpu_generic", "cpu", "ops", "tir", "transform", "llm")
+PLUGINS = ("cuda_rt", "opencl_rt", "gpu_generic_rt", "interp", "cpu_rt", "gpu_generic", "checkpoint", "cpu", "ops", "tir", "transform", "llm")
 PROBES = "opencl_probe", "gpu_generic_probe"
 SYSTEM = "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-linux"
 # A device that multiplies matrices of float16, as NVIDIA's do: their feature is off in gpu_generic:auto.
