@@ -418,9 +418,19 @@ call(tnl_model *m, const char *name, tnr_value a, tnr_value b, uint32_t n, tnr_v
     return tnr_vm_call(m->vm, name, args, n, ret, err);
 }
 
+/* The function of the layers for n tokens behind others or not. Where a model has one of its own for those that follow others (latent
+ * attention), `prefill` sees none of them. */
+static const char *
+function_for(const tnl_model *m, int64_t n, bool behind)
+{
+    if (n == 1)
+        return "decode";
+    return behind && tnr_artifact_function(m->artifact, "extend") ? "extend" : "prefill";
+}
+
 /* One chunk: its embeddings, then the layers. */
 static tnb_status
-step(tnl_model *m, const int32_t *ids, int64_t n, tnr_value *ret, tnb_err *err)
+step(tnl_model *m, const int32_t *ids, int64_t n, bool behind, tnr_value *ret, tnb_err *err)
 {
     tnr_value tokens = tnr_null(), rows = tnr_null(), batch = tnr_null();
     tnb_status st = tnr_tensor_from(tnr_vm_device(m->vm), ids, &n, 1, TNB_I32, &tokens, err);
@@ -434,7 +444,7 @@ step(tnl_model *m, const int32_t *ids, int64_t n, tnr_value *ret, tnb_err *err)
         st = tnr_tensor_reshape(rows.u.tensor, dims, 3, &batch, err);
     }
     if (st == TNB_OK)
-        st = call(m, n == 1 ? "decode" : "prefill", batch, m->cache, 2, ret, err);
+        st = call(m, function_for(m, n, behind), batch, m->cache, 2, ret, err);
     tnr_release(&tokens);
     tnr_release(&rows);
     tnr_release(&batch);
@@ -495,7 +505,7 @@ tnl_model_append(tnl_model *m, int64_t id, const int32_t *ids, size_t n, float *
         int64_t length = (int64_t)(n - at) < m->chunk ? (int64_t)(n - at) : m->chunk;
         tnr_value ret = tnr_null();
         TNB_TRY(tnr_kv_begin_forward(m->vm, m->cache, &id, &length, 1, err));
-        tnb_status st = step(m, ids + at, length, &ret, err);
+        tnb_status st = step(m, ids + at, length, s->length > 0, &ret, err);
         at += (size_t)length;
         if (st == TNB_OK && at == n && logits)
             st = take_logits(m, &ret, logits, err);

@@ -8,7 +8,8 @@
  * `again` as steps, with tokens that are taken back and given again; `mixed` prefills and decoding of up to four sequences of different
  * lengths together, one of them forked, one taken back: what is computed twice has to be the same. VOCABULARY of the environment is the number
  * of logits where the module leaves it open. `bits`: token by token; then prefills of 1 to 512 tokens, and 2 to 17 sequences, each of which begins
- * one step after the one before, by batch_decode and batch_prefill: every logit has to have the same bits. THREADS: how many.
+ * one step after the one before, by batch_decode and batch_prefill: every logit has to have the same bits. THREADS: how many. WINDOW: of
+ * how many tokens sequences have one. EXTENDS: tokens that may follow others go to `extend`, `batch_extend`.
  */
 #include <math.h>
 #include <stdio.h>
@@ -52,6 +53,20 @@ give_back(void *user, void *p)
 {
     (void)user;
     free(p);
+}
+
+static int64_t
+window(void)
+{
+    return getenv("WINDOW") ? atoi(getenv("WINDOW")) : 0;
+}
+
+static void
+add_sequence(int64_t id)
+{
+    MUST(tnr_kv_add_sequence(vm, cache, id, &err));
+    if (window() > 0)
+        MUST(tnr_kv_set_window(vm, cache, id, window(), 0, &err));
 }
 
 static tnr_value
@@ -159,7 +174,7 @@ run_steps(const int32_t *ids, int64_t n, bool again)
     }
     if (again) { /* row 0 may have been overwritten by the other token's */
         MUST(tnr_kv_clear(vm, cache, &err));
-        MUST(tnr_kv_add_sequence(vm, cache, 0, &err));
+        add_sequence(0);
         step("prefill", ids, 1, 0);
     }
 }
@@ -173,7 +188,7 @@ run_batch(const int32_t *ids, int64_t n)
     for (int64_t i = 1; i < half; i++)
         step("decode", ids + i, 1, i);
     MUST(tnr_kv_fork_sequence(vm, cache, 0, 1, -1, &err));
-    MUST(tnr_kv_add_sequence(vm, cache, 2, &err));
+    add_sequence(2);
     for (int64_t i = half; i < n; i++) {
         const int32_t pair[] = {ids[i], ids[i - half]};
         const int64_t to[] = {i, i - half < half ? i - half : n /* not kept */};
@@ -201,7 +216,8 @@ prefill_many(const int32_t *ids, const int64_t *sequences, const int64_t *from, 
     }
     MUST(tnr_tensor_from(tnr_vm_device(vm), at, &total, 1, TNB_I32, &positions, &err));
     MUST(tnr_kv_begin_forward(vm, cache, sequences, lengths, (uint32_t)n, &err));
-    call("batch_prefill", embed(tokens, total, 1), &positions, rows_of, total);
+    call(getenv("EXTENDS") ? "batch_extend" : "batch_prefill", embed(tokens, total, 1), &positions,
+         rows_of, total);
     MUST(tnr_kv_end_forward(vm, cache, &err));
     tnr_release(&positions);
 }
@@ -211,8 +227,8 @@ run_mixed(const int32_t *ids, int64_t n)
 {
     const int64_t a = n / 3, b = 2 * n / 3, sequences[] = {0, 1, 2, 3}, ones[] = {1, 1, 1, 1};
     same = true;
-    MUST(tnr_kv_add_sequence(vm, cache, 1, &err));
-    MUST(tnr_kv_add_sequence(vm, cache, 2, &err));
+    add_sequence(1);
+    add_sequence(2);
     prefill_many(ids, sequences, (int64_t[]){0, 0, 0}, (int64_t[]){a, b, 1}, 3);
     MUST(tnr_kv_popn(vm, cache, 0, 2, &err));
     MUST(tnr_kv_fork_sequence(vm, cache, 1, 3, a, &err));
@@ -235,7 +251,7 @@ run_staggered(const int32_t *ids, int64_t n, int64_t count, bool prefill)
         for (int64_t s = 0; s < count; s++) {
             const int64_t i = t - s;
             if (i == 0 && s > 0)
-                MUST(tnr_kv_add_sequence(vm, cache, s, &err));
+                add_sequence(s);
             if (i < 0 || i >= n)
                 continue;
             sequences[m] = s;
@@ -259,7 +275,7 @@ begin_anew(int64_t n, const char *what)
 {
     snprintf(now, sizeof now, "%lld %s", (long long)n, what);
     MUST(tnr_kv_clear(vm, cache, &err));
-    MUST(tnr_kv_add_sequence(vm, cache, 0, &err));
+    add_sequence(0);
 }
 
 static void
@@ -291,7 +307,7 @@ main(int argc, char **argv)
     if (argc < 5 || argc > 4096)
         return 2;
     const char *way = argv[3];
-    const int64_t n = argc - 4, sizes[] = {17, n + 448, n + 16, 16, 0};
+    const int64_t n = argc - 4, sizes[] = {17, n + 448, n + 16, 16, window() > 0};
     int32_t ids[4096];
     tnr_session *s;
     tnr_value shapes[5];
@@ -314,12 +330,13 @@ main(int argc, char **argv)
     for (int i = 0; i < 5; i++)
         MUST(tnr_shape_new(&sizes[i], 1, &shapes[i], &err));
     MUST(tnr_vm_call(vm, "create_paged_kv_cache", shapes, 5, &cache, &err));
-    MUST(tnr_kv_add_sequence(vm, cache, 0, &err));
+    add_sequence(0);
     if (strcmp(way, "once") == 0)
         run_once(ids, n);
     else if (strcmp(way, "chunks") == 0)
         for (int64_t i = 0; i < n; i += 3)
-            step("prefill", ids + i, n - i < 3 ? n - i : 3, n - i < 3 ? n - 1 : i + 2);
+            step(i && getenv("EXTENDS") ? "extend" : "prefill", ids + i, n - i < 3 ? n - i : 3,
+                 n - i < 3 ? n - 1 : i + 2);
     else if (strcmp(way, "batch") == 0)
         run_batch(ids, n);
     else if (strcmp(way, "bits") == 0)

@@ -10,6 +10,7 @@ model.py alone. Needs apache-tvm 0.26 and the folder TENON_MLC, a checkout of ML
 import importlib
 import json
 import logging
+import math
 import os
 import sys
 import types
@@ -24,6 +25,7 @@ import numpy as np  # noqa: E402
 import tvm  # noqa: E402
 from tvm import relax  # noqa: E402
 from tvm.contrib import tvmjs  # noqa: E402
+from tvm.relax.frontend import nn  # noqa: E402
 
 from mlc_llm import op as op_ext  # noqa: E402
 from mlc_llm.interface import compile as mlc_compile  # noqa: E402
@@ -31,6 +33,23 @@ from mlc_llm.model import MODELS  # noqa: E402
 from mlc_llm.quantization import QUANTIZATION  # noqa: E402
 
 importlib.import_module("mlc_llm.compiler_pass.pipeline")
+if not hasattr(relax.Var, "name_hint"):  # what the checkout calls it
+    relax.Var.name_hint = property(lambda v: v.name)
+tensor_ir_op = nn.op.tensor_ir_op
+
+
+def scalars_first(func, name, args, out):
+    """The checkout's programs have scalars behind their results, where TVM 0.26 has parameters in the order of arguments."""
+    args = list(args) if isinstance(args, (list, tuple)) else [args]
+    tensors = [a for a in args if isinstance(a, nn.Tensor)]
+    n = len(args) - len(tensors)
+    if n:
+        params, attrs = list(func.params), dict(func.attrs or {})
+        func = tvm.tirx.PrimFunc(params[-n:] + params[:-n], func.body, func.ret_type).with_attrs(attrs)
+    return tensor_ir_op(func, name, [a for a in args if not isinstance(a, nn.Tensor)] + tensors, out)
+
+
+nn.op.tensor_ir_op = scalars_first
 VOCAB, PROMPT = 512, 9
 IDS = [79, 110, 99, 101, 32, 117, 112, 111, 110, 225, 414, 254, 232, 138, 461]
 CALLED = ("embed", "prefill", "decode", "create_paged_kv_cache")
@@ -42,7 +61,7 @@ SMALL = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_k
 EXPERTS = dict(moe_intermediate_size=64, num_experts_per_tok=2, num_experts=4, decoder_sparse_step=1, norm_topk_prob=True)
 MORE = {
     "llama": {}, "qwen3": {}, "baichuan": {}, "qwen2": {}, "olmo": dict(clip_qkv=None), "internlm": dict(bias=True), "internlm2": dict(bias=False),
-    "mistral": dict(sliding_window_size=12, attention_sink_size=4, context_window_size=-1),
+    "mistral": dict(sliding_window_size=12, attention_sink_size=0, context_window_size=-1),
     "qwen": dict(intermediate_size=256, kv_channels=16, scale_attn_weights=True, seq_length=128),
     "gemma": dict(hidden_activation="gelu_pytorch_tanh"),
     "gemma2": dict(hidden_activation="gelu_pytorch_tanh", attn_logit_softcapping=50.0, final_logit_softcapping=30.0, query_pre_attn_scalar=16,
@@ -56,8 +75,15 @@ MORE = {
                     multi_query_group_num=2, rmsnorm=True, seq_length=128, hidden_dropout=0.0, attention_dropout=0.0, bias_dropout_fusion=True),
     "starcoder2": dict(norm_epsilon=1e-5, use_bias=True, hidden_act="gelu_pytorch_tanh"),
     "minicpm": dict(scale_emb=12, scale_depth=1.4, dim_model_base=32, num_experts=0, num_experts_per_tok=0),
-    "cohere": dict(logit_scale=0.0625, attention_dropout=0.0), "mixtral": dict(num_local_experts=4, num_experts_per_tok=2),
+    "cohere": dict(model_type="cohere", logit_scale=0.0625, attention_dropout=0.0), "mixtral": dict(num_local_experts=4, num_experts_per_tok=2),
     "qwen2_moe": dict(EXPERTS, shared_expert_intermediate_size=64), "qwen3_moe": EXPERTS,
+    "deepseek_v2": dict(moe_intermediate_size=64, n_shared_experts=1, n_routed_experts=4, num_experts_per_tok=2, norm_topk_prob=False,
+                        first_k_dense_replace=2, moe_layer_freq=1, routed_scaling_factor=1.0, scoring_func="softmax", topk_method="greedy",
+                        n_group=1, topk_group=1, kv_lora_rank=32, qk_rope_head_dim=8, v_head_dim=16, qk_nope_head_dim=16, q_lora_rank=24,
+                        rope_scaling=dict(rope_type="yarn", type="yarn", inv_theta_log_scale=0.5 / math.log(10000.0), factor=4, beta_fast=32, beta_slow=1, mscale=0.707, mscale_all_dim=0.707,
+                                          original_max_position_embeddings=32)),
+    "gemma3": dict(text_config=dict(SMALL, query_pre_attn_scalar=16, sliding_window_size=64, rope_scaling=0), is_text_model=False),
+    "bert": {},
 }
 
 
@@ -66,7 +92,7 @@ def build(name, quantization):
     model, quant = MODELS[name], QUANTIZATION[quantization]
     config = model.config.from_dict({**SMALL, **MORE[name]})
     config.kwargs = {}
-    target = tvm.target.Target("llvm")
+    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})  # what is compared is not timed
     with target:
         op_ext.enable(target=target, flashinfer=False, faster_transformer=False, cutlass=False)
         made, _ = model.quantize[quant.kind](config, quant)
@@ -94,11 +120,82 @@ def draw(metadata, rng):
         else:
             v = rng.standard_normal(shape) * 0.1 + (not name.endswith("bias"))
         out[name] = v.astype(p["dtype"])
+    for name in [n for n in out if n.endswith(".w_uk")]:  # of latent attention: parts of another weight
+        layer, (heads, _, nope) = name[:-len("w_uk")], out[name].shape
+        both = out[layer + "kv_b_proj.weight"].reshape(heads, -1, out[name].shape[1])
+        out[name] = np.ascontiguousarray(both[:, :nope].transpose(0, 2, 1))
+        out[layer + "w_uv"] = np.ascontiguousarray(both[:, nope:])
     return out
+
+
+def window_of(metadata):
+    return metadata["sliding_window_size"] if metadata["attention_sink_size"] >= 0 else -1
+
+
+def tokens_of(metadata):
+    """With a window, a text that leaves it by more than a page."""
+    return IDS * (3 if window_of(metadata) > 0 else 1)
+
+
+def keep_positions(window):
+    """Windows of sequences become windows of all layers: behind a window of a sequence upstream lets positions stand still, so that keys which
+    were rotated before they were cached have all the same one."""
+    make = tvm.get_global_func("vm.builtin.paged_attention_kv_cache_create")
+
+    def create(*args):
+        args, shape = list(args), tvm.runtime.ShapeTuple
+        args[0] = shape([*list(args[0])[:4], 0, window])
+        args[6] = shape([3] * len(list(args[6])))
+        return make(*args)
+
+    tvm.register_global_func("vm.builtin.paged_attention_kv_cache_create", create, override=True)
+
+
+class Latent:
+    """The cache's functions for latent attention (MLA), which TVM has kernels of for GPUs alone: one sequence, in float64."""
+
+    def __init__(self):
+        self.rows, self.before, self.step = {}, 0, 0
+        name = "vm.builtin.attention_kv_cache_"
+        for f in (self.get_query_positions, self.append_mla_kv, self.self_attention, self.cross_attention):
+            tvm.register_global_func(name + f.__name__, f, override=True)
+
+    def begin(self, n):
+        self.before, self.step = self.before + self.step, n
+
+    def get_query_positions(self, cache):
+        return tvm.runtime.tensor(np.arange(self.before, self.before + self.step, dtype="int32"))
+
+    def append_mla_kv(self, cache, layer, kv):
+        self.rows.setdefault(layer, []).append(kv.numpy().reshape(self.step, -1))
+        return cache
+
+    @staticmethod
+    def attend(q, k, v, scale, seen, out, lse):
+        q, k, v = (x.astype("float64") for x in (q, k, v))
+        score = np.einsum("rhd,khd->rhk", q, k) * scale
+        score[~np.broadcast_to(seen[:, None], score.shape)] = -np.inf
+        top = score.max(-1, keepdims=True)
+        p = np.exp(score - top)
+        out.copyfrom(np.einsum("rhk,khd->rhd", p / p.sum(-1, keepdims=True), v).astype(out.dtype))
+        lse.copyfrom(((np.log(p.sum(-1)) + top[..., 0]) / np.log(2)).astype("float32"))
+
+    def self_attention(self, cache, layer, scale, q, k, v, out, lse):
+        q, k, v = (x.numpy().reshape(self.step, -1, x.shape[-1]) for x in (q, k, v))
+        self.attend(q, k, v, scale, np.tri(self.step, dtype=bool), out, lse)
+
+    def cross_attention(self, cache, layer, scale, q, out, lse):
+        q, k = q.numpy().reshape(self.step, -1, q.shape[-1]), np.concatenate(self.rows[layer])[:, None]
+        k = np.broadcast_to(k, (len(k), q.shape[1], k.shape[2]))
+        self.attend(q, k, k[..., :out.shape[-1]], scale, np.ones((self.step, len(k)), bool), out, lse)
 
 
 def reference(target, module, metadata, more, extern, weights):
     """The rows of logits, by TVM on the processor."""
+    latent = Latent() if metadata["model_type"].startswith("deepseek_v") else None
+    if latent:
+        tvm.tirx.transform.ForceNarrowIndexToInt32 = lambda: tvm.transform.Sequential([])  # leaves int32 beside int64 here
+        module = tvm.IRModule({v: f for v, f in module.functions_items() if v.name_hint != "create_paged_kv_cache"})
     used = tvm.IRModule({v: f for v, f in module.functions_items() if not isinstance(f, relax.Function) or v.name_hint in CALLED})
     bounds = {"batch_size": 4, "seq_len": 64, "total_seq_len": 128}
     with target, tvm.transform.PassContext(config={"tirx.disable_cse_tir": True}):
@@ -107,14 +204,17 @@ def reference(target, module, metadata, more, extern, weights):
     device, shape = tvm.cpu(), tvm.runtime.ShapeTuple
     vm = relax.VirtualMachine(program, device)
     params = [tvm.runtime.tensor(weights[p["name"]], device) for p in metadata["params"]]
-    window = metadata["sliding_window_size"]
-    cache = vm["create_tir_paged_kv_cache"](*(shape([n]) for n in (1, 128, 64, 16, int(window > 0))))
-    state = {k: tvm.get_global_func("vm.builtin.kv_state_" + k) for k in ("add_sequence", "begin_forward", "end_forward")}
-    state["add_sequence"](cache, 0)
+    window = window_of(metadata)
     if window > 0:
-        tvm.get_global_func("vm.builtin.attention_kv_cache_enable_sliding_window_for_seq")(cache, 0, window, metadata["attention_sink_size"])
+        keep_positions(window)
+    cache = shape([0]) if latent else vm["create_tir_paged_kv_cache"](*(shape([n]) for n in (1, 128, 64, 16, 0)))
+    state = {k: tvm.get_global_func("vm.builtin.kv_state_" + k) for k in ("add_sequence", "begin_forward", "end_forward")}
+    if latent:
+        state = {"add_sequence": lambda *a: None, "begin_forward": lambda c, s, n: latent.begin(n[0]), "end_forward": lambda c: None}
+    state["add_sequence"](cache, 0)
     rows = []
-    for ids in [IDS[:PROMPT]] + [[i] for i in IDS[PROMPT:]]:
+    tokens = tokens_of(metadata)
+    for ids in [tokens[:PROMPT]] + [[i] for i in tokens[PROMPT:]]:
         x = vm["embed"](tvm.runtime.tensor(np.array(ids, "int32"), device), params)
         state["begin_forward"](cache, shape([0]), shape([len(ids)]))
         out = vm["prefill" if len(ids) > 1 else "decode"](tvm.runtime.tensor(x.numpy()[None], device), cache, params)
@@ -143,7 +243,7 @@ def main():
     rows = reference(target, module, metadata, more, extern, weights)
     np.save(os.path.join(folder, "logits.npy"), rows)
     with open(os.path.join(folder, "logits.json"), "w") as f:
-        json.dump({"ids": IDS, "prompt": PROMPT, "vocabulary": VOCAB}, f)
+        json.dump({"ids": tokens_of(metadata), "prompt": PROMPT, "vocabulary": VOCAB, "window": max(window_of(metadata), 0)}, f)
 
 
 if __name__ == "__main__":
