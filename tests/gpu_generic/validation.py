@@ -55,7 +55,8 @@ def silent(what, result):
 for n, (way, target) in enumerate(WAYS):
     if way == "addresses" and " addresses" not in devices:
         continue
-    common = ["-t", target, "-j", 2, "--set", "device.gpu_generic.check_hazards=yes"]
+    # a layer makes kernels slow, on a busy machine by more than the two minutes after which a device counts as hung
+    common = ["-t", target, "-j", 2, "--set", "device.gpu_generic.check_hazards=yes", "--set", "device.gpu_generic.timeout=1500"]
     cases = node_cases() if os.environ.get("TENON_LONG") else node_cases()[n::2]
     if cases:
         r = tenon("onnx-test", *cases, "-q", "--batch", 100, *common, env=LAYER, timeout=1500)
