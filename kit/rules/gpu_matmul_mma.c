@@ -81,21 +81,13 @@ recognize(mma *m)
            at[1][m->along ? 1 : 0] == at[0][1] && at[1][m->along ? 0 : 1] == col;
 }
 
-/* Large tiles where there are enough of them for all of a GPU; else smaller ones. The largest read a quarter less than those of 128 by
- * 128, whose warps wait for the cache between GPUs' multiprocessors and memory. */
+/* Large tiles where there are enough of them for all of a GPU; else smaller ones. Tiles of 256 columns read a quarter less, but leave
+ * shared memory for two stages alone: no GPU has measured them, a tuner may. */
 static bool
 choose_tile(mma *m)
 {
     static const int64_t sizes[] = {64, 128, 256};
-    enum {
-        ENOUGH = 64,
-        MANY = 256,
-        SMALL = 64,
-        LARGE = 128,
-        LARGEST = 256,
-        WARP_MOST = 64,
-        DEPTH = 32
-    };
+    enum { ENOUGH = 64, SMALL = 64, LARGE = 128, WARP_MOST = 64, DEPTH = 32 };
     tn_ctx *ctx = m->s->ctx;
     int64_t e[2];
     for (int i = 0; i < 2; i++)
@@ -108,13 +100,8 @@ choose_tile(mma *m)
         large &= e[i] < 0 || e[i] >= LARGE;
     if (e[0] >= 0 && e[1] >= 0)
         large &= (e[0] / LARGE) * (e[1] / LARGE) >= ENOUGH;
-    bool largest = large && e[0] >= 0 && e[1] >= 0 && e[1] % LARGEST == 0 &&
-                   (e[0] / LARGE) * (e[1] / LARGEST) >= MANY;
     m->tile[0] = tnk_rule_choice(ctx, "rows", sizes, 2, large ? LARGE : SMALL);
-    m->tile[1] = tnk_rule_choice(ctx, "columns", sizes, 3,
-                                 largest ? LARGEST
-                                 : large ? LARGE
-                                         : SMALL);
+    m->tile[1] = tnk_rule_choice(ctx, "columns", sizes, 3, large ? LARGE : SMALL);
     for (int i = 0; i < 2; i++)
         m->warp[i] = m->tile[i] / 2 < WARP_MOST ? m->tile[i] / 2 : WARP_MOST;
     m->depth = DEPTH;
