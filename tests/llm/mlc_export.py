@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports a small model of MLC-LLM's definitions with random weights, and what TVM computes with it.
 
-    mlc_export.py MODEL QUANTIZATION FOLDER [module]
+    mlc_export.py MODEL QUANTIZATION FOLDER [module [TARGET]]
 
 FOLDER becomes one for `tenon generate`: model.py, metadata.json, mlc-chat-config.json, tensor-cache.json and its shards. logits.npy has the logits
 behind the last token of the prompt and behind each token that follows it (`IDS`), logits.json the tokens. `module`:
-model.py alone. Needs apache-tvm 0.26 and the folder TENON_MLC, a checkout of MLC-LLM; its compiled library is not needed.
+model.py alone, for one of TARGETS. Needs apache-tvm 0.26 and the folder TENON_MLC, a checkout of MLC-LLM; its compiled library is not needed.
 """
 import importlib
 import json
@@ -87,12 +87,18 @@ MORE = {
 }
 
 
-def build(name, quantization):
+TARGETS = {"llvm": {"kind": "llvm", "opt-level": 0},  # what is compared is not timed
+           "cuda": {"kind": "cuda", "arch": "sm_80", "max_threads_per_block": 1024, "max_shared_memory_per_block": 49152},
+           "opencl": {"kind": "opencl", "max_threads_per_block": 256, "max_shared_memory_per_block": 32768},
+           "vulkan": {"kind": "vulkan", "max_threads_per_block": 256, "max_shared_memory_per_block": 32768}}
+
+
+def build(name, quantization, kind="llvm"):
     """The module, its parameters in order, and what MLC-LLM calls its metadata."""
     model, quant = MODELS[name], QUANTIZATION[quantization]
     config = model.config.from_dict({**SMALL, **MORE[name]})
     config.kwargs = {}
-    target = tvm.target.Target({"kind": "llvm", "opt-level": 0})  # what is compared is not timed
+    target = tvm.target.Target(TARGETS[kind])
     with target:
         op_ext.enable(target=target, flashinfer=False, faster_transformer=False, cutlass=False)
         made, _ = model.quantize[quant.kind](config, quant)
@@ -225,11 +231,11 @@ def reference(target, module, metadata, more, extern, weights):
 
 def main():
     name, quantization, folder = sys.argv[1:4]
-    target, module, metadata, more, extern = build(name, quantization)
+    target, module, metadata, more, extern = build(name, quantization, *sys.argv[5:6])
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "model.py"), "w") as f:
         f.write(module.script(show_meta=True))
-    if sys.argv[4:] == ["module"]:
+    if sys.argv[4:5] == ["module"]:
         return
     with open(os.path.join(folder, "metadata.json"), "w") as f:
         json.dump(metadata, f)
