@@ -143,18 +143,36 @@ def tokens_of(metadata):
     return IDS * (3 if window_of(metadata) > 0 else 1)
 
 
-def keep_positions(window):
-    """Windows of sequences become windows of all layers: behind a window of a sequence upstream lets positions stand still, so that keys which
-    were rotated before they were cached have all the same one."""
-    make = tvm.get_global_func("vm.builtin.paged_attention_kv_cache_create")
+class Windowed:
+    """Attention of a sequence with a window, in float64, positions as they are in the text: upstream lets them stand still behind a window of a
+    sequence, so that keys which were rotated before they were cached have all the same one, and 0.26 takes no other window of layers
+    than 1,024. RoPE as LLaMA has it."""
 
-    def create(*args):
-        args, shape = list(args), tvm.runtime.ShapeTuple
-        args[0] = shape([*list(args[0])[:4], 0, window])
-        args[6] = shape([3] * len(list(args[6])))
-        return make(*args)
+    def __init__(self, window, theta=10000.0):
+        self.window, self.theta, self.rows, self.before, self.step = window, theta, {}, 0, 0
+        tvm.register_global_func("vm.builtin.attention_kv_cache_attention_with_fused_qkv", self.attend, override=True)
 
-    tvm.register_global_func("vm.builtin.paged_attention_kv_cache_create", create, override=True)
+    def begin(self, n):
+        self.before, self.step = self.before + self.step, n
+
+    def rotated(self, x):
+        half = x.shape[-1] // 2
+        angle = np.arange(self.before, self.before + self.step)[:, None] * self.theta ** -(np.arange(half) / half)
+        cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+        return np.concatenate([x[..., :half] * cos - x[..., half:] * sin, x[..., half:] * cos + x[..., :half] * sin], -1)
+
+    def attend(self, cache, layer, scale, qkv, out):
+        heads, d = out.shape[-2:]
+        x = qkv.numpy().reshape(self.step, -1, d).astype("float64")
+        shared = (x.shape[1] - heads) // 2
+        q, k, v = self.rotated(x[:, :heads]), self.rotated(x[:, heads:heads + shared]), x[:, heads + shared:]
+        self.rows.setdefault(layer, []).append((k, v))
+        k, v = (np.repeat(np.concatenate(p), heads // shared, 1) for p in zip(*self.rows[layer]))
+        at, of = np.arange(self.before, self.before + self.step)[:, None], np.arange(len(k))
+        score = np.einsum("rhd,khd->rhk", q, k) * scale
+        score[~np.broadcast_to(((of <= at) & (of > at - self.window))[:, None], score.shape)] = -np.inf
+        p = np.exp(score - score.max(-1, keepdims=True))
+        out.copyfrom(np.einsum("rhk,khd->rhd", p / p.sum(-1, keepdims=True), v).astype(out.dtype).reshape(out.shape))
 
 
 class Latent:
@@ -199,6 +217,7 @@ class Latent:
 def reference(target, module, metadata, more, extern, weights):
     """The rows of logits, by TVM on the processor."""
     latent = Latent() if metadata["model_type"].startswith("deepseek_v") else None
+    own = latent or (Windowed(window_of(metadata)) if window_of(metadata) > 0 else None)
     if latent:
         tvm.tirx.transform.ForceNarrowIndexToInt32 = lambda: tvm.transform.Sequential([])  # leaves int32 beside int64 here
         module = tvm.IRModule({v: f for v, f in module.functions_items() if v.name_hint != "create_paged_kv_cache"})
@@ -210,13 +229,10 @@ def reference(target, module, metadata, more, extern, weights):
     device, shape = tvm.cpu(), tvm.runtime.ShapeTuple
     vm = relax.VirtualMachine(program, device)
     params = [tvm.runtime.tensor(weights[p["name"]], device) for p in metadata["params"]]
-    window = window_of(metadata)
-    if window > 0:
-        keep_positions(window)
-    cache = shape([0]) if latent else vm["create_tir_paged_kv_cache"](*(shape([n]) for n in (1, 128, 64, 16, 0)))
+    cache = shape([0]) if own else vm["create_tir_paged_kv_cache"](*(shape([n]) for n in (1, 128, 64, 16, 0)))
     state = {k: tvm.get_global_func("vm.builtin.kv_state_" + k) for k in ("add_sequence", "begin_forward", "end_forward")}
-    if latent:
-        state = {"add_sequence": lambda *a: None, "begin_forward": lambda c, s, n: latent.begin(n[0]), "end_forward": lambda c: None}
+    if own:
+        state = {"add_sequence": lambda *a: None, "begin_forward": lambda c, s, n: own.begin(n[0]), "end_forward": lambda c: None}
     state["add_sequence"](cache, 0)
     rows = []
     tokens = tokens_of(metadata)

@@ -34,7 +34,8 @@ LIMITS = write("gpus.ini", "".join(f"[target {k}-1024]\nkind = {k}\nmax_threads_
                                   "max_shared_memory_per_block = 98304\n" for k in ("opencl", "vulkan")))
 # Upstream's own batch_decode is wrong in two families: GPT-2's says that a step has one position, DeepSeek-V2's rotates all rows by the
 # position of the first.
-WAYS = {"gpt2": ("steps", "again"), "deepseek_v2": ("steps", "once", "chunks", "again")}
+WAYS = {"gpt2": ("steps", "again"), "deepseek_v2": ("steps", "once", "chunks", "again"),
+        "mistral": ("steps", "batch")}  # others go back behind what has left the window
 ONLY = os.environ.get("MLC_ONLY", " ".join(COMPARED_MODELS + GPU_MODELS)).split()
 KEEP = os.environ.get("MLC_KEEP") or path("models")
 
