@@ -10,7 +10,7 @@ LLM_TESTS = \
 TESTS += $(LLM_TESTS)
 EXTRA_DIST += $(LLM_TESTS) \
 	tests/llm/llama.py \
-	tests/llm/functions/attention.py \
+	tests/llm/functions/attention.py tests/llm/functions/latent.py \
 	tests/llm/functions/broken.py \
 	tests/llm/functions/copy.py \
 	tests/llm/functions/graph.py \

@@ -35,7 +35,7 @@ fails 'a.plugin: `provides' "${MAKE:-make}" -n
 # which is tried with a Tenon of another ABI than the one that pkg-config finds
 printf '[plugin]\nname = a\nkind = compiler\nprovides = pass:A\n' >a.plugin
 printf 'int a;\n' >one.c
-printf '#!/bin/sh\ncase $1 in *=abi) echo 0.1 ;; --variable*) echo /nonexistent ;; esac\n' >pkg-config
+printf '#!/bin/sh\ncase $1 in *=abi) echo 0.1 ;; *=pluginmk) ;; --variable*) echo /nonexistent ;; esac\n' >pkg-config
 printf '#!/bin/sh\necho "tenon 9.0 (ABI 9.0)"\n' >tenon
 chmod +x pkg-config tenon
 fails "is tenon 9.0 (ABI 9.0), and the plugin is built for ABI 0.1" "${MAKE:-make}" -s check PKG_CONFIG=./pkg-config TENON=./tenon CC="${CC:-cc}"
