@@ -185,16 +185,16 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
     return st;
 }
 
-/* Keys and values of the sequence's tokens from `from` to before `to`, into tensors [layers, tokens, heads, dimension]. */
 tnb_status
-kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_value k, tnr_value v,
-       const char *function, tnb_err *err)
+kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, const tnr_value *out,
+       uint32_t n_out, const char *function, tnb_err *err)
 {
     int64_t n = to - from, P = kv->page_tokens, gone = s->evicted * P;
     int64_t kept = s->evicted ? (s->sink + P - 1) / P * P : 0;
     tnr_value places;
-    if (kv->latent)
-        return tnb_fail(err, TNB_UNSUPPORTED, "%s: the cache is for latent attention", function);
+    if (kv->latent != (n_out == 1))
+        return tnb_fail(err, TNB_UNSUPPORTED, "%s: the cache is for %s attention", function,
+                        kv->latent ? "latent" : "multi-head");
     if (from < 0 || to > s->length || n < 1)
         return tnb_fail(err, TNB_BOUNDS,
                         "%s: tokens %" PRId64 " to %" PRId64 " of sequence %" PRId64
@@ -216,8 +216,12 @@ kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_v
         st = tnr_tensor_write(places.u.tensor, host, (uint64_t)n * sizeof *host, err);
     free(host);
     for (int64_t layer = 0; st == TNB_OK && layer < kv->n_layers; layer++) {
-        tnr_value args[5] = {kv->pages[layer], places, k, v, tnr_int(layer)};
-        st = kv_call(kv, KV_GET, args, 5, err);
+        tnr_value args[5] = {kv->pages[layer], places, out[0]};
+        uint32_t n_args = 3;
+        if (n_out == 2)
+            args[n_args++] = out[1];
+        args[n_args++] = tnr_int(layer);
+        st = kv_call(kv, KV_GET, args, n_args, err);
     }
     tnr_release(&places);
     return st;

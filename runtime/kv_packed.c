@@ -400,20 +400,33 @@ merge_attn_output_inplace(ARGS)
     return tnr_tuple_new(args + 1, 2, ret, err);
 }
 
-/* (cache, sequence, from, to, keys, values) */
 static tnb_status
-debug_get_kv(ARGS)
+get_of_pages(tnr_vm *vm, const tnr_value *args, uint32_t n_out, const char *fn, tnb_err *err)
 {
-    static const char fn[] = CACHE "debug_get_kv";
     struct tnr_kv *kv;
     struct kv_sequence *s;
     int64_t id, from, to;
-    (void)n, (void)ret;
     TNB_TRY(tnr_want_int(fn, args, 1, &id, err));
     TNB_TRY(tnr_want_int(fn, args, 2, &from, err));
     TNB_TRY(tnr_want_int(fn, args, 3, &to, err));
     TNB_TRY(find(vm, args[0], id, fn, &kv, &s, err));
-    return kv_get(kv, s, from, to, args[4], args[5], fn, err);
+    return kv_get(kv, s, from, to, args + 4, n_out, fn, err);
+}
+
+/* (cache, sequence, from, to, keys, values) */
+static tnb_status
+debug_get_kv(ARGS)
+{
+    (void)n, (void)ret;
+    return get_of_pages(vm, args, 2, CACHE "debug_get_kv", err);
+}
+
+/* (cache, sequence, from, to, rows) */
+static tnb_status
+debug_get_kv_mla(ARGS)
+{
+    (void)n, (void)ret;
+    return get_of_pages(vm, args, 1, CACHE "debug_get_kv_mla", err);
 }
 
 #define ENTRY(prefix, fn, least, most)                                               \
@@ -446,5 +459,6 @@ const tnr_packed tnr_kv_builtins[] = {
     ENTRY(CACHE, cross_attention, 6, 6),
     ENTRY(CACHE, merge_attn_output_inplace, 5, 5),
     ENTRY(CACHE, debug_get_kv, 6, 6),
+    ENTRY(CACHE, debug_get_kv_mla, 5, 5),
 };
 const uint32_t tnr_n_kv_builtins = sizeof tnr_kv_builtins / sizeof *tnr_kv_builtins;

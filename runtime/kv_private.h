@@ -160,9 +160,11 @@ kv_call(struct tnr_kv *kv, int kernel, const tnr_value *args, uint32_t n, tnb_er
 TNB_MUST_CHECK tnb_status
 kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, tnr_value out,
              const char *function, tnb_err *err);
+/* What pages hold of the sequence's tokens from `from` to before `to`: keys and values into two tensors [layers, tokens, heads, dimension],
+ * of latent attention rows into one [layers, tokens, dimension]. */
 TNB_MUST_CHECK tnb_status
-kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, tnr_value k, tnr_value v,
-       const char *function, tnb_err *err);
+kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, const tnr_value *out,
+       uint32_t n_out, const char *function, tnb_err *err);
 
 /* ---- kv_latent.c ---- */
 TNB_MUST_CHECK tnb_status

@@ -171,6 +171,37 @@ change(void)
     }
 }
 
+static tnb_status
+packed(const char *name, const tnr_value *args, int n)
+{
+    tnr_value ret = tnr_null();
+    const tnr_packed *p = tnr_find_packed(tnr_vm_runtime(vm), name, &err);
+    if (!p || n < p->min_args || n > p->max_args)
+        fail(name);
+    tnb_status st = p->call(vm, args, n, &ret, &err);
+    tnr_release(&ret);
+    return st;
+}
+
+/* The rows of a sequence, as pages hold them in the layer that the module has. */
+static void
+read_back(void)
+{
+    enum { LAYERS = 2, LAYER = 1 };
+    static float got[LAYERS * MOST * DIM];
+    int64_t s = draw(SEQUENCES), to = there[s] ? length[s] : 0, from = to ? draw(to) : 0;
+    int64_t n = to - from, shape[3] = {LAYERS, n, DIM};
+    tnr_value args[5] = {cache, tnr_int(s), tnr_int(from), tnr_int(to)};
+    if (n == 0)
+        return;
+    MUST(tnr_tensor_new(tnr_vm_device(vm), shape, 3, TNB_F32, &args[4], &err));
+    MUST(packed("vm.builtin.attention_kv_cache_debug_get_kv_mla", args, 5));
+    MUST(tnr_tensor_read(args[4].u.tensor, got, (size_t)(LAYERS * n * DIM) * sizeof *got, &err));
+    if (memcmp(got + LAYER * n * DIM, rows[s][from], (size_t)(n * DIM) * sizeof *got) != 0)
+        fail("rows that are read back");
+    tnr_release(&args[4]);
+}
+
 /* Calls that have to be refused, each with its words: outside of a step, and with more rows than the step has. */
 static void
 refusals(void)
@@ -193,6 +224,10 @@ refusals(void)
         tnr_release(&args[1]);
     }
     MUST(tnr_kv_cancel_forward(vm, cache, &err));
+    const tnr_value of_heads[6] = {cache, tnr_int(id), tnr_int(0), tnr_int(1)};
+    if (packed("vm.builtin.attention_kv_cache_debug_get_kv", of_heads, 6) == TNB_OK ||
+        !strstr(err.message, "the cache is for latent attention"))
+        fail("keys and values of heads were not refused");
 }
 
 static void *
@@ -232,8 +267,10 @@ main(int argc, char **argv)
     for (int i = 0; i < atoi(argv[3]); i++)
         if (draw(3))
             step(draw(2) == 0);
-        else
+        else if (draw(4))
             change();
+        else
+            read_back();
     refusals();
     for (int i = 0; i < 5; i++)
         tnr_release(&shapes[i]);
