@@ -62,6 +62,7 @@ tenonkit_HEADERS += \
 	include/tenon/kit/tensor_intrin.h \
 	include/tenon/kit/te.h \
 	include/tenon/kit/visit.h \
+	include/tenon/kit/weights.h \
 	include/tenon/kit/workers.h
 tenonrt_HEADERS += \
 	include/tenon/rt/artifact.h \

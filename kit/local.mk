@@ -10,7 +10,8 @@ kit_libtenon_kit_la_SOURCES = \
 	kit/te/stage.c \
 	kit/te/te.c \
 	kit/te/te.h \
-	kit/version.c
+	kit/version.c \
+	kit/weights.c
 kit_libtenon_kit_la_LDFLAGS = $(LIBRARY_LDFLAGS) -Wl,--version-script=$(srcdir)/kit/libtenon-kit.map
 EXTRA_kit_libtenon_kit_la_DEPENDENCIES = kit/libtenon-kit.map
 EXTRA_DIST += kit/libtenon-kit.map
