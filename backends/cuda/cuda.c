@@ -13,7 +13,12 @@ static const tn_attr_schema attrs[] = {
     {"arch", TN_ATTR_STR, 0, "\"sm_80\"",
      "architecture that kernels are made for: sm_75 ... sm_121a"},
     {"max_shared_memory_per_block", TN_ATTR_INT, 0, "49152",
-     "bytes of shared memory a block may use", ">=0"},
+     "bytes of shared memory that the kernel of a block declares; schedules are made for them",
+     "0..49152"},
+    {"max_dynamic_shared_memory_per_block", TN_ATTR_INT, TN_ATTR_OPTIONAL, NULL,
+     "bytes of shared memory that a launch may give a block whose schedule asks for more than "
+     "max_shared_memory_per_block; 0: none; absent: what the architecture has",
+     ">=0"},
     {"max_threads_per_block", TN_ATTR_INT, 0, "1024", "threads a block may have", "1..65536"},
     {"max_num_threads", TN_ATTR_INT, 0, "1024", "threads that schedules use at most", "1..65536"},
     {"attention_threads", TN_ATTR_INT, 0, "256",
@@ -68,6 +73,22 @@ is_arch(const char *s)
     return digits >= 2 && digits <= 3 && (!*end || ((*end == 'a' || *end == 'f') && !end[1]));
 }
 
+/* The most shared memory that a launch may give a block. */
+static int64_t
+most_shared(long capability)
+{
+    enum { KIB = 1024 };
+    static const struct {
+        long capability;
+        int kib;
+    } known[] = {{70, 96}, {72, 96},  {75, 64},   {80, 163},  {86, 99},   {87, 163}, {88, 99},
+                 {89, 99}, {90, 227}, {100, 227}, {103, 227}, {110, 227}, {120, 99}, {121, 99}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].capability == capability)
+            return (int64_t)known[i].kib * KIB;
+    return 0;
+}
+
 /* Those of mma; sm_75 has none for bfloat16. */
 static const tn_node *
 matrix_units(tn_ctx *ctx, long capability)
@@ -119,6 +140,9 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
         target = tn_dict_set(ctx, target, "matrix_units", all);
     else if (units && !has_units(ctx, arch, units, tn_as_array(all)))
         return NULL;
+    if (tn_dict_int(target, "max_dynamic_shared_memory_per_block", -1) < 0)
+        target = tn_dict_set(ctx, target, "max_dynamic_shared_memory_per_block",
+                             tn_i64(ctx, most_shared(capability)));
     int64_t async = tn_dict_int(target, "supports_async_copy", -1);
     if (async > 0 && capability < 80) {
         tn_error(ctx, 0, TNB_INVALID,

@@ -172,6 +172,7 @@ const tnk_dialect cuda_dialect = {
     .kernel = "extern \"C\" __global__ void",
     /* vectors of 16 bytes are accessed whole: tnk_vector_structs.align */
     .shared = "__shared__ __align__(16) ",
+    .dynamic_shared = "extern __shared__ __align__(128) unsigned char tk_dynamic_shared[];",
     .local = "__align__(16) ",
     .restrict_ = "__restrict__",
     .barrier = "__syncthreads();",

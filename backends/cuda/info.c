@@ -154,16 +154,18 @@ cuda_facts(void *dev, uint32_t *n)
     return d->properties;
 }
 
-/* Kernels declare their shared memory, so that no more than the usual size can be used. */
+/* A kernel declares no more shared memory than the usual size; a launch may give it more. */
 tnb_status
 cuda_target_of(void *dev, char *out, size_t n, tnb_err *err)
 {
     const struct cuda_info *i = &((const struct cuda_device *)dev)->info;
     int at = snprintf(out, n,
                       "\"arch\": \"sm_%d%d\", \"max_threads_per_block\": %d, "
-                      "\"max_shared_memory_per_block\": %d, \"thread_warp_size\": %d, "
+                      "\"max_shared_memory_per_block\": %d, "
+                      "\"max_dynamic_shared_memory_per_block\": %d, \"thread_warp_size\": %d, "
                       "\"registers_per_block\": %d, \"l2_cache_size_bytes\": %d",
-                      i->major, i->minor, i->threads, i->shared, i->warp, i->registers, i->l2);
+                      i->major, i->minor, i->threads, i->shared, i->shared_most, i->warp,
+                      i->registers, i->l2);
     if (at < 0 || (size_t)at >= n)
         return tnb_fail(err, TNB_NO_MEMORY, "the attributes of device '%s' need %d bytes", i->name,
                         at + 1);

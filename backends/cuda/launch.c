@@ -75,7 +75,7 @@ check_shape(const struct cuda_device *d, const struct cuda_function *f, const tn
                        "kernel '%s': %d bytes of shared memory and %" PRIu64
                        " of the launch; a block on device '%s' has at most %d",
                        name, f->shared, l->shared_bytes, i->name, i->shared_most);
-        tnb_hint(err, "compile with --set target.cuda.max_shared_memory_per_block=%d",
+        tnb_hint(err, "compile with --set target.cuda.max_dynamic_shared_memory_per_block=%d",
                  i->shared_most);
         return TNB_UNSUPPORTED;
     }

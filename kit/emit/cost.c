@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../lower/lower.h"
 #include "tenon/core/arith.h"
 #include "tenon/core/walk.h"
 #include "tenon/kit/emit_hooks.h"
@@ -427,6 +428,8 @@ declared(counting *c, const tn_node *buffer)
     int64_t bytes = (int64_t)tnb_dtype_bytes(b->dtype), n;
     for (uint32_t i = 0; i < b->shape.n; i++)
         bytes *= tn_int_value(b->shape.at[i], &n) ? n : 0;
+    if (c->k->dyn_shared_bytes && tnk_is_dynamic_shared(buffer))
+        return; /* the launch says */
     *(tnk_is_shared(buffer) ? &c->out->shared_bytes : &c->out->local_bytes) += bytes;
 }
 
@@ -509,6 +512,9 @@ begin(counting *c, const tn_target *target)
     out->most_shared = tn_dict_int(target->attrs, "max_shared_memory_per_block", 0);
     if (c->k->dyn_shared_bytes && !tn_int_value(c->k->dyn_shared_bytes, &out->shared_bytes))
         out->shared_bytes = 0;
+    int64_t launch = tn_dict_int(target->attrs, "max_dynamic_shared_memory_per_block", 0);
+    if (c->k->dyn_shared_bytes && launch > out->most_shared)
+        out->most_shared = launch;
     return bound;
 }
 

@@ -482,18 +482,30 @@ host_table(tnk_emitter *e, bool noalias)
         refuse_map(e, p);
 }
 
-/* Shared memory is declared at the outermost level of a kernel: OpenCL C demands it. */
+/* Shared memory is declared at the outermost level of a kernel: OpenCL C demands it. What the launch gives is divided in the order of
+ * the buffers, as tnk_dynamic_shared_bytes counts it. */
 static void
 shared_memory(tnk_emitter *e, const tnk_temporaries *t)
 {
+    int64_t at = 0;
     for (uint32_t i = 0; i < t->v.n; i++) {
         const tnk_temporary *x = &t->v.at[i];
         if (!tnk_is_shared(x->buffer))
             continue;
+        const char *type = tnk_c_type(e, x->memory->elem);
         line(e);
-        tnb_buf_printf(e->out, "%s%s %s[%lld];\n", tnk_or_none(e->d->shared),
-                       tnk_c_type(e, x->memory->elem), x->memory->name,
-                       (long long)(x->fixed > 0 ? x->fixed : 1));
+        if (!e->d->dynamic_shared || !tnk_is_dynamic_shared(x->buffer)) {
+            tnb_buf_printf(e->out, "%s%s %s[%lld];\n", tnk_or_none(e->d->shared), type,
+                           x->memory->name, (long long)(x->fixed > 0 ? x->fixed : 1));
+            continue;
+        }
+        if (!at) {
+            tnb_buf_printf(e->out, "%s\n", e->d->dynamic_shared);
+            line(e);
+        }
+        tnb_buf_printf(e->out, "%s *%s = (%s *)(tk_dynamic_shared + %lld);\n", type,
+                       x->memory->name, type, (long long)at);
+        at += tnk_dynamic_shared_bytes(x->buffer);
     }
 }
 

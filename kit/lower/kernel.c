@@ -181,6 +181,7 @@ identifier(tn_ctx *ctx, const char *name)
 /* What a kernel is described with. */
 typedef struct description {
     tn_ctx *ctx;
+    const tn_target *target;
     tnk_kernel *kernel;
     const tn_prim_func *original, *lowered;
     const tn_node *launch; /* TNK_LAUNCH_ATTR, or NULL */
@@ -399,6 +400,27 @@ describe_checks(description *d)
     return true;
 }
 
+static tn_walk_step
+add_dynamic_shared(void *user, const tn_node *n)
+{
+    if (n->kind == TN_KIND_ALLOC_BUFFER)
+        *(int64_t *)user += tnk_dynamic_shared_bytes(tn_as_alloc_buffer(n)->buffer);
+    return tn_is_scalar(n) ? TN_WALK_SKIP : TN_WALK_ON;
+}
+
+/* What the launch gives beyond what its attribute asks for: buffers of scope "shared.dyn", where the target's launches give any. */
+static const tn_expr *
+dynamic_shared(const description *d, const tn_expr *asked)
+{
+    int64_t own = 0;
+    if (d->target && tn_dict_int(d->target->attrs, "max_dynamic_shared_memory_per_block", 0) > 0)
+        tn_walk(d->lowered->body, 0, add_dynamic_shared, NULL, &own);
+    if (!own)
+        return asked;
+    const tn_expr *n = tn_i64(d->ctx, own);
+    return asked ? tn_add(d->ctx, tn_cast_to(d->ctx, TNB_I64, asked), n) : n;
+}
+
 static bool
 describe_launch(description *d)
 {
@@ -412,7 +434,7 @@ describe_launch(description *d)
         return false;
     for (uint32_t i = 0; i < cluster.n && i < 3; i++)
         k->cluster[i] = cluster.at[i];
-    k->dyn_shared_bytes = tn_dict_get(d->launch, "shared_bytes");
+    k->dyn_shared_bytes = dynamic_shared(d, tn_dict_get(d->launch, "shared_bytes"));
     k->cooperative = tn_dict_int(d->launch, "cooperative", 0) != 0;
     k->programmatic = tn_dict_int(d->launch, "programmatic", 0) != 0;
     return !k->dyn_shared_bytes ||
@@ -420,10 +442,12 @@ describe_launch(description *d)
 }
 
 static tnk_kernel *
-describe(tn_ctx *ctx, const char *name, const tn_prim_func *original, const tn_prim_func *f)
+describe(tn_ctx *ctx, const tn_target *target, const char *name, const tn_prim_func *original,
+         const tn_prim_func *f)
 {
     tnk_kernel *k = TNB_NEW(tn_arena(ctx), tnk_kernel);
     description d = {.ctx = ctx,
+                     .target = target,
                      .kernel = k,
                      .original = original,
                      .lowered = f,
@@ -482,5 +506,5 @@ tnk_lower_kernel(tn_ctx *ctx, const tn_target *target, const tn_target_kind *kin
     tn_pass_run run = {.target = target, .no_verify = true};
     m = m ? tn_run_passes(ctx, m, &list, &run) : NULL;
     const tn_prim_func *low = m ? tn_as_prim_func(tn_module_get(m, name)) : NULL;
-    return low ? describe(ctx, name, f, low) : NULL;
+    return low ? describe(ctx, target, name, f, low) : NULL;
 }

@@ -41,6 +41,13 @@
 #include "tenon/kit/emit_hooks.h"
 #include "tenon/kit/lower.h"
 
+/* Shared memory whose bytes a launch gives: the scope "shared.dyn" (PlanSharedMemory). */
+bool
+tnk_is_dynamic_shared(const tn_node *buffer);
+/* How many they are, 0 of other memory. */
+int64_t
+tnk_dynamic_shared_bytes(const tn_node *buffer);
+
 /* Variables of a PrimFunc that are never negative (sizes.c). */
 tn_list
 tnk_sizes_of(tn_ctx *ctx, const tn_node *prim_func);

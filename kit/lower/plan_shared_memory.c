@@ -7,18 +7,20 @@
  *         ... A ...; T.tvm_storage_sync("shared"); ... B ...         ... A ...; T.tvm_storage_sync("shared"); ... B ...
  *
  * A buffer may take the place of another if a barrier that all threads meet stands between the last use of the one and the first of
- * the other, and if it is no larger. What is left has to fit into the target's max_shared_memory_per_block.
+ * the other, and if it is no larger. What is left has to fit into the target's max_shared_memory_per_block; or all of it gets the
+ * scope "shared.dyn", and has to fit into max_dynamic_shared_memory_per_block, which a launch gives.
  * Needs: one loop for each thread index (UnifyThreadBinding), flat buffers, barriers (ThreadSync). What it reads first it has
  * written first: shared memory holds nothing when a kernel starts.
  */
 #include "lower.h"
 
-enum { MAX_SHARED = 64 };
+enum { MAX_SHARED = 64, APART = 128 }; /* all banks of memory; no vector is longer */
 
 typedef struct shared {
     const tn_node *alloc, *buffer;
     int64_t bytes;
     uint32_t first, last; /* statements of the threads' sequence that use it */
+    const tn_node *view;  /* what `buffer` becomes */
     int32_t place;        /* the buffer whose memory it has; itself: own memory */
     uint32_t until;       /* of own memory: the last statement that uses it or a guest */
 } shared;
@@ -30,9 +32,35 @@ typedef struct plan {
     shared at[MAX_SHARED];
     uint32_t n;
     bool failed;
-    bool one_dtype;   /* a buffer takes the place of one of its dtype alone */
+    bool one_dtype; /* a buffer takes the place of one of its dtype alone */
+    int64_t most,
+        most_dynamic; /* bytes that a kernel declares, that a launch gives; 0: no limit, none */
+    bool dynamic;     /* the launch gives them */
     int64_t wider[3]; /* how often as large elements of 8, 16 and more bits become (WidenStorage) */
 } plan;
+
+bool
+tnk_is_dynamic_shared(const tn_node *buffer)
+{
+    const char *scope = tn_as_buffer(buffer)->scope;
+    return scope && !strcmp(scope, "shared.dyn");
+}
+
+int64_t
+tnk_dynamic_shared_bytes(const tn_node *buffer)
+{
+    const tn_buffer *b = tn_as_buffer(buffer);
+    tnb_dtype d = b->dtype;
+    int64_t n, bytes = d.lanes ? d.lanes : 1;
+    if (!tnk_is_dynamic_shared(buffer))
+        return 0;
+    d.lanes = 1;
+    bytes *= (int64_t)tnb_dtype_bytes(tnk_storage_dtype(d));
+    for (uint32_t i = 0; i < b->shape.n; i++)
+        if (!tn_int_value(b->shape.at[i], &n) || n < 0 || !tnb_mul_i64(bytes, n, &bytes))
+            return 0; /* the emission refuses it */
+    return (bytes + APART - 1) / APART * APART;
+}
 
 static bool
 is_barrier(const tn_stmt *s)
@@ -145,16 +173,40 @@ share(plan *p, tn_list stmts)
 
 /* ---- the result ---- */
 
+static const shared *
+planned(const plan *p, const tn_node *alloc)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        if (alloc == p->at[i].alloc)
+            return &p->at[i];
+    return NULL;
+}
+
 static const tn_node *
 use_place(tn_rewriter *r, const tn_node *n)
 {
     plan *p = r->user;
-    if (n->kind != TN_KIND_ALLOC_BUFFER)
+    const shared *x = n->kind == TN_KIND_ALLOC_BUFFER ? planned(p, n) : NULL;
+    if (!x)
         return NULL;
-    for (uint32_t i = 0; i < p->n; i++)
-        if (n == p->at[i].alloc && p->at[i].place != (int32_t)i)
-            return tn_removed();
-    return NULL;
+    if (x->place != (int32_t)(x - p->at))
+        return tn_removed();
+    return x->view == x->buffer
+               ? NULL
+               : tn_alloc_buffer_of(r->ctx, x->view, tn_as_alloc_buffer(n)->annotations);
+}
+
+/* What the buffer becomes: of memory that the launch gives, in the place of another. */
+static void
+find_view(plan *p, shared *x, const shared *place)
+{
+    tn_buffer b = *tn_as_buffer(x->buffer);
+    x->view = x->buffer;
+    if (!p->dynamic && x == place)
+        return;
+    b.scope = p->dynamic ? tn_str(p->ctx, "shared.dyn") : b.scope;
+    b.data = x == place ? NULL : tn_as_buffer(p->dynamic ? place->view : place->buffer)->data;
+    x->view = tn_buffer_of(p->ctx, &b);
 }
 
 static const tn_stmt *
@@ -164,41 +216,55 @@ apply(plan *p, const tn_stmt *body)
     tnb_ptrmap map;
     tnb_ptrmap_init(&map, tn_scratch(ctx));
     TNB_VEC(const tn_stmt *) decls = {0};
-    for (uint32_t i = 0; i < p->n; i++) {
+    for (uint32_t i = 0; i < p->n; i++) /* owners first */
         if (p->at[i].place == (int32_t)i)
+            find_view(p, &p->at[i], &p->at[i]);
+    for (uint32_t i = 0; i < p->n; i++) {
+        shared *x = &p->at[i];
+        if (x->place != (int32_t)i) {
+            find_view(p, x, &p->at[x->place]);
+            TNB_PUSH(tn_scratch(ctx), decls, tn_decl_buffer_of(ctx, x->view));
+        }
+        if (x->view == x->buffer)
             continue;
-        tn_buffer b = *tn_as_buffer(p->at[i].buffer);
-        b.data = tn_as_buffer(p->at[p->at[i].place].buffer)->data;
-        const tn_node *view = tn_buffer_of(ctx, &b);
-        tnb_ptrmap_set(&map, p->at[i].buffer, view);
-        TNB_PUSH(tn_scratch(ctx), decls, tn_decl_buffer_of(ctx, view));
+        tnb_ptrmap_set(&map, x->buffer, x->view);
+        if (x->place == (int32_t)i) /* for views of it */
+            tnb_ptrmap_set(&map, tn_as_buffer(x->buffer)->data, tn_as_buffer(x->view)->data);
     }
-    if (!decls.n)
+    if (!map.n)
         return body;
     body = tn_subst(ctx, body, &map);
     TNB_PUSH(tn_scratch(ctx), decls, body);
-    return tn_seq_of(ctx, tn_list_of(ctx, decls.at, decls.n));
+    return decls.n > 1 ? tn_seq_of(ctx, tn_list_of(ctx, decls.at, decls.n)) : body;
 }
 
+/* Whether all fits, and into what. */
 static void
 check_size(plan *p)
 {
-    int64_t most = p->target ? tn_dict_int(p->target->attrs, "max_shared_memory_per_block", 0) : 0;
-    int64_t total = 0;
+    int64_t total = 0, apart = 0;
     for (uint32_t i = 0; i < p->n; i++)
-        total += p->at[i].place == (int32_t)i && p->at[i].first != UINT32_MAX ? p->at[i].bytes : 0;
-    if (most <= 0 || total <= most)
+        if (p->at[i].place == (int32_t)i && p->at[i].first != UINT32_MAX) {
+            total += p->at[i].bytes;
+            apart += (p->at[i].bytes + APART - 1) / APART * APART;
+        }
+    if (p->most <= 0 || total <= p->most)
         return;
+    p->dynamic = apart <= p->most_dynamic;
+    if (p->dynamic)
+        return;
+    bool launch = p->most_dynamic > p->most;
     tn_error(p->ctx, p->at[0].buffer->loc ? p->at[0].buffer->loc : p->at[0].alloc->loc,
              TNB_UNSUPPORTED,
              "'%s': a block needs %lld bytes of shared memory, target '%s' has %lld", p->name,
-             (long long)total, p->target->kind, (long long)most);
+             (long long)total, p->target->kind, (long long)(launch ? p->most_dynamic : p->most));
     for (uint32_t i = 0; i < p->n; i++)
         tnb_diag_note(tn_diags(p->ctx), "'%s': %lld bytes%s", tn_as_buffer(p->at[i].buffer)->name,
                       (long long)p->at[i].bytes,
                       p->at[i].place == (int32_t)i ? "" : ", in the place of another");
-    tnb_diag_hint(tn_diags(p->ctx), "smaller tiles, or set max_shared_memory_per_block in the "
-                                    "target's section to what the device has");
+    tnb_diag_hint(tn_diags(p->ctx),
+                  "smaller tiles, or set %s in the target's section to what the device has",
+                  launch ? "max_dynamic_shared_memory_per_block" : "max_shared_memory_per_block");
     p->failed = true;
 }
 
@@ -243,6 +309,8 @@ plan_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_
     *p = (plan){.ctx = pc->ctx,
                 .name = name,
                 .target = pc->target,
+                .most = tnk_target_int(pc, "max_shared_memory_per_block", 0),
+                .most_dynamic = tnk_target_int(pc, "max_dynamic_shared_memory_per_block", 0),
                 .one_dtype = tnk_target_lacks(pc, "supports_pointers") ||
                              tnk_target_lacks(pc, "supports_8bit_buffer") ||
                              tnk_target_lacks(pc, "supports_16bit_buffer") ||
@@ -252,7 +320,7 @@ plan_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_
     const tn_stmt *body = walk(p, f->body);
     if (p->failed || tn_is_error(body))
         return NULL;
-    bool moved = false;
+    bool moved = p->dynamic;
     for (uint32_t i = 0; i < p->n; i++)
         moved |= p->at[i].place != (int32_t)i;
     if (!moved)

@@ -19,6 +19,7 @@ typedef struct gpu_target {
     int64_t threads;      /* of a block, at most */
     int64_t warp;         /* threads in lock step; 1: not known */
     int64_t shared_bytes; /* of a block */
+    int64_t most_shared;  /* that a launch may give one: for choices of a tuner */
     int64_t vector_bytes; /* the widest load of a thread */
     int64_t unit
         [3]; /* rows, columns and steps of the product of float16 that a warp computes at once, summed in float32; 0: none */

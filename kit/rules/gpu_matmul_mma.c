@@ -81,12 +81,12 @@ recognize(mma *m)
            at[1][m->along ? 1 : 0] == at[0][1] && at[1][m->along ? 0 : 1] == col;
 }
 
-/* Large tiles where there are enough of them for all of a GPU; else smaller ones. Tiles of 256 columns read a quarter less, but leave
- * shared memory for two stages alone: no GPU has measured them, a tuner may. */
+/* Large tiles where there are enough of them for all of a GPU; else smaller ones. Tiles of 256 columns read a quarter less, steps of 64
+ * wait half as often; both need more shared memory than a kernel declares for three stages: no GPU has measured them, a tuner may. */
 static bool
 choose_tile(mma *m)
 {
-    static const int64_t sizes[] = {64, 128, 256};
+    static const int64_t sizes[] = {64, 128, 256}, depths[] = {32, 64};
     enum { ENOUGH = 64, SMALL = 64, LARGE = 128, WARP_MOST = 64, DEPTH = 32 };
     tn_ctx *ctx = m->s->ctx;
     int64_t e[2];
@@ -104,7 +104,7 @@ choose_tile(mma *m)
     m->tile[1] = tnk_rule_choice(ctx, "columns", sizes, 3, large ? LARGE : SMALL);
     for (int i = 0; i < 2; i++)
         m->warp[i] = m->tile[i] / 2 < WARP_MOST ? m->tile[i] / 2 : WARP_MOST;
-    m->depth = DEPTH;
+    m->depth = tnk_rule_choice(ctx, "depth", depths, 2, DEPTH);
     return true;
 }
 
@@ -246,15 +246,20 @@ tile(mma *m)
     return w;
 }
 
-/* The copies of later steps go on while a step is multiplied, as many as shared memory has room for. */
+/* The copies of later steps go on while a step is multiplied: as many as there is room for in the shared memory that a kernel declares; a
+ * tuner may take what a launch gives. */
 static bool
 overlap(mma *m, tnk_item *steps)
 {
     static const int64_t options[] = {1, 2, 3, 4, 5, 6}, order[] = {0, 1, 2}, async[] = {0};
     tn_ctx *ctx = m->s->ctx;
-    int64_t bytes = (m->tile[0] + m->tile[1]) * m->depth * 2, n = m->t->shared_bytes / bytes;
-    n = tnk_rule_choice(ctx, "stages", options, n < 6 ? (uint32_t)n : 6, n < STAGES ? n : STAGES);
-    if (n < 2 || n * bytes > m->t->shared_bytes)
+    int64_t bytes = (m->tile[0] + m->tile[1]) * m->depth * 2, n = m->t->shared_bytes / bytes,
+            most = m->t->most_shared / bytes;
+    n = tnk_rule_choice(ctx, "stages", options, most < 6 ? (uint32_t)most : 6,
+                        n < STAGES ? n : STAGES);
+    if (n < 1 && most > 0)
+        n = 1; /* such tiles are a tuner's choice */
+    if (n < 2)
         return n == 1;
     const int64_t stage[] = {0, 0, n - 1};
     return tnk_annotate(m->s, steps, "software_pipeline_stage", tn_int_array(ctx, stage, 3)) &&
@@ -361,6 +366,7 @@ static const char *const attrs[] = {"matrix_units",
                                     "max_num_threads",
                                     "thread_warp_size",
                                     "max_shared_memory_per_block",
+                                    "max_dynamic_shared_memory_per_block",
                                     "vector_bytes",
                                     NULL};
 

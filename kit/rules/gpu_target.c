@@ -6,6 +6,7 @@
  *     max_num_threads                 256
  *     thread_warp_size                1
  *     max_shared_memory_per_block     16384
+ *     max_dynamic_shared_memory_per_block   0        what is more than max_shared_memory_per_block counts
  *     vector_bytes                    16
  *     cooperative_matrix              ""             as "16x16x16"
  *
@@ -74,6 +75,8 @@ gpu_target_of(tn_ctx *ctx, const tn_target *target, gpu_target *out)
     out->warp = within(ctx, target, "thread_warp_size", 1, 1024, 1);
     out->shared_bytes =
         within(ctx, target, "max_shared_memory_per_block", INT64_MIN, INT64_MAX, 16384);
+    int64_t launch = within(ctx, target, "max_dynamic_shared_memory_per_block", 0, INT64_MAX, 0);
+    out->most_shared = launch > out->shared_bytes ? launch : out->shared_bytes;
     out->vector_bytes = within(ctx, target, "vector_bytes", 1, 64, 16);
     const char *unit =
         tn_dict_str(attrs_with(ctx, target, "cooperative_matrix"), "cooperative_matrix", "");

@@ -47,7 +47,9 @@ tnk_shared_memory_fits(const tn_pass_ctx *pc, const tn_target *target, const cha
         return true;
     uint32_t before = tnb_diags_count(tn_diags(ctx));
     tn_pass_ctx own = *pc;
-    own.target = target;
+    tn_target declared = *target; /* what a launch may give is no reason to keep a whole buffer */
+    declared.attrs = tn_dict_set(ctx, target->attrs, "max_dynamic_shared_memory_per_block", NULL);
+    own.target = &declared;
     own.note = NULL;
     const tn_module *m = tn_module_set(ctx, tn_module_new(ctx), name, func);
     for (size_t i = 0; m && i < sizeof passes / sizeof *passes; i++) {

@@ -48,7 +48,7 @@ arch = sm_90a
 [target t4]
 kind = cuda
 arch = sm_75
-max_shared_memory_per_block = 65536
+max_dynamic_shared_memory_per_block = 65536
 
 [pipeline t4]
 drop = RewriteCUDAGraph

@@ -154,6 +154,9 @@ typedef struct tnk_dialect {
     void *self;
     /* statement for T.tvm_storage_sync("warp"): the threads of a warp meet; NULL: as `barrier` */
     const char *warp_barrier;
+    /* declares memory without a size that a launch gives a block (tnk_kernel.dyn_shared_bytes), an array of bytes named
+     * tk_dynamic_shared: buffers of scope "shared.dyn" lie in it; NULL: they are declared as others are */
+    const char *dynamic_shared;
 } tnk_dialect;
 
 /* The dialect of this name of the context's registry, whose plugin is loaded when needed. NULL after recording an error. */
