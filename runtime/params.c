@@ -140,6 +140,14 @@ is_hash(tnb_hash128 h, const char *recorded)
     return strcmp(text, recorded) == 0;
 }
 
+static tnb_hash128
+sample_of(const weights_file *f)
+{
+    tnb_hash128 h;
+    return tnb_hash_sample_file(f->fd, f->map.size, &h) ? h
+                                                        : tnb_hash_sample(f->map.data, f->map.size);
+}
+
 /* Pages of a file that are no longer needed, from `start` up to where `bytes` end. */
 static void
 forget_pages(const weights_file *f, uint64_t start, uint64_t bytes)
@@ -165,9 +173,8 @@ open_file(params *p, const tnr_artifact *a, const tnr_params_options *opt, const
     weights_file *w = p->files[p->n_files++];
     const char *differs = w->map.size != bytes                                ? "size differs"
                           : !is_hash(tnb_hash_128(w->map.data, header), hash) ? "header differs"
-                          : sample && !is_hash(tnb_hash_sample(w->map.data, w->map.size), sample)
-                              ? "data differ"
-                              : NULL;
+                          : sample && !is_hash(sample_of(w), sample)          ? "data differ"
+                                                                              : NULL;
     forget_pages(w, 0, w->map.size);
     w->hash = tnb_strdup(p->arena, hash);
     if (!differs)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* xxHash behind functions of our own, and SHA-256 (FIPS 180-4) for digests that a site pins. */
 #include "tenon/base/hash.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #define XXH_STATIC_LINKING_ONLY
@@ -22,21 +24,77 @@ tnb_hash_128(const void *p, size_t n)
     return (tnb_hash128){h.low64, h.high64};
 }
 
+/* Larger data are seen in so many blocks of so many bytes. */
+enum { SAMPLE = 4096, SAMPLES = 4096 };
+
+static uint64_t
+sample_at(uint64_t n, uint64_t i)
+{
+    return i < SAMPLES - 1 ? i * ((n - SAMPLE) / (SAMPLES - 1)) : n - SAMPLE;
+}
+
+static void
+mix_sample(XXH128_hash_t *h, const void *sample)
+{
+    const XXH128_hash_t x = XXH3_128bits(sample, SAMPLE);
+    h->low64 = tnb_hash_mix(h->low64, x.low64);
+    h->high64 = tnb_hash_mix(h->high64, x.high64);
+}
+
 tnb_hash128
 tnb_hash_sample(const void *p, size_t n)
 {
-    enum { BLOCK = 4096, BLOCKS = 4096 };
-    if (n <= (size_t)BLOCK * BLOCKS)
+    if (n <= (size_t)SAMPLE * SAMPLES)
         return tnb_hash_128(p, n);
-    const size_t stride = (n - BLOCK) / (BLOCKS - 1);
     XXH128_hash_t h = {0};
-    for (size_t i = 0; i < BLOCKS; i++) {
-        const size_t at = i < BLOCKS - 1 ? i * stride : n - BLOCK;
-        const XXH128_hash_t block = XXH3_128bits((const char *)p + at, BLOCK);
-        h.low64 = tnb_hash_mix(h.low64, block.low64);
-        h.high64 = tnb_hash_mix(h.high64, block.high64);
-    }
+    for (uint64_t i = 0; i < SAMPLES; i++)
+        mix_sample(&h, (const char *)p + sample_at(n, i));
     return (tnb_hash128){h.low64, h.high64};
+}
+
+static bool
+read_at(int fd, uint64_t at, char *out, size_t n)
+{
+    while (n) {
+        const ssize_t got = pread(fd, out, n, (off_t)at);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        out += got;
+        at += (uint64_t)got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+bool
+tnb_hash_sample_file(int fd, uint64_t n, tnb_hash128 *out)
+{
+    enum { PIECE = 16 * SAMPLE };
+    char piece[PIECE];
+    XXH128_hash_t h = {0};
+    if (n > INT64_MAX)
+        return false;
+    if (n <= (uint64_t)SAMPLE * SAMPLES) {
+        XXH3_state_t whole;
+        XXH3_128bits_reset(&whole);
+        for (uint64_t at = 0; at < n; at += PIECE) {
+            const size_t size = n - at < PIECE ? (size_t)(n - at) : PIECE;
+            if (!read_at(fd, at, piece, size))
+                return false;
+            XXH3_128bits_update(&whole, piece, size);
+        }
+        h = XXH3_128bits_digest(&whole);
+    } else {
+        for (uint64_t i = 0; i < SAMPLES; i++) {
+            if (!read_at(fd, sample_at(n, i), piece, SAMPLE))
+                return false;
+            mix_sample(&h, piece);
+        }
+    }
+    *out = (tnb_hash128){h.low64, h.high64};
+    return true;
 }
 
 struct tnb_hasher {

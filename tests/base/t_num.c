@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What tnb_vformat writes and returns is what vsnprintf does, whatever the room. */
 static void
@@ -216,14 +217,24 @@ samples_see_changes(void **state)
                 {large, 77 * stride + 4095},
                 {large, large - 1}};
     char *data = calloc(1, large);
+    FILE *f = tmpfile();
     assert_non_null(data);
+    assert_non_null(f);
+    const int fd = fileno(f);
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++) {
         const tnb_hash128 before = tnb_hash_sample(data, seen[i].n);
         data[seen[i].at] = 1;
         const tnb_hash128 after = tnb_hash_sample(data, seen[i].n);
         assert_true(before.lo != after.lo && before.hi != after.hi);
+        assert_int_equal(pwrite(fd, data, seen[i].n, 0), seen[i].n);
+        tnb_hash128 file = before;
+        assert_true(tnb_hash_sample_file(fd, seen[i].n, &file));
+        assert_true(file.lo == after.lo && file.hi == after.hi);
         data[seen[i].at] = 0;
     }
+    tnb_hash128 none;
+    assert_false(tnb_hash_sample_file(fd, large + 1, &none)); /* the file is shorter */
+    fclose(f);
     free(data);
 }
 

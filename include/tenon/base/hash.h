@@ -6,6 +6,8 @@
 
 #include "tenon/base/status.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,6 +24,10 @@ tnb_hash_128(const void *p, size_t n);
  * from each other without reading them whole. */
 TNB_EXPORT tnb_hash128
 tnb_hash_sample(const void *p, size_t n);
+/* The same of the first `n` bytes of a file, which is read instead of being mapped: a page that is mapped for 4 KiB costs more. False: they
+ * could not be read. */
+TNB_EXPORT bool
+tnb_hash_sample_file(int fd, uint64_t n, tnb_hash128 *out);
 /* Mixes `b` into the hash `a`; the order matters. */
 static inline uint64_t
 tnb_hash_mix(uint64_t a, uint64_t b)
