@@ -21,7 +21,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20 };
+/* Blocks grow up to LAST_BLOCK; behind it each is one huge page of the processor, so that a large arena costs few page faults. */
+enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, HUGE_PAGE = 2 << 20 };
+/* Bytes that an arena keeps when it is reset: it is filled again soon, and pages from the system cost more than their zeroing. */
+enum { KEPT = 8 << 20 };
 /* Vectors in the stress build move at each of so many first elements. */
 enum { STRESS_MOVES = 32 };
 /* Emergency regions: of mapped address space (at most a request's size, since the system would
@@ -42,8 +45,8 @@ typedef struct region {
 
 struct tnb_arena {
     char *at, *end;
-    block *blocks; /* newest first; `first` is the last of the list */
-    block *first;
+    block *blocks; /* newest first */
+    block *spare;  /* kept by a reset; none of them is in use */
     size_t used, next_bytes;
     bool failed;
     region *regions; /* newest first; memory is taken from the newest */
@@ -192,6 +195,14 @@ start_of(block *b)
 _Static_assert(sizeof(block) % 16 == 0, "blocks keep the alignment of malloc");
 
 static block *
+link_block(tnb_arena *a, block *b)
+{
+    b->next = a->blocks;
+    a->blocks = b;
+    return b;
+}
+
+static block *
 new_block(tnb_arena *a, size_t bytes)
 {
     if (bytes > SIZE_MAX - sizeof(block))
@@ -200,11 +211,49 @@ new_block(tnb_arena *a, size_t bytes)
     if (!b)
         return NULL;
     b->bytes = bytes;
-    b->next = a->blocks;
-    a->blocks = b;
-    if (!a->first)
-        a->first = b;
-    return b;
+    return link_block(a, b);
+}
+
+/* A block that many allocations share. */
+static block *
+shared_block(tnb_arena *a)
+{
+    block *b = a->next_bytes < LAST_BLOCK ? NULL : aligned_alloc(HUGE_PAGE, HUGE_PAGE);
+    if (!b) {
+        b = new_block(a, a->next_bytes);
+        if (a->next_bytes < LAST_BLOCK)
+            a->next_bytes *= 2;
+        return b;
+    }
+#ifdef MADV_HUGEPAGE
+    (void)madvise(b, HUGE_PAGE, MADV_HUGEPAGE); /* where the system has none, small pages serve */
+#endif
+    b->bytes = HUGE_PAGE - sizeof *b;
+    return link_block(a, b);
+}
+
+/* The first of a few spare blocks with room for several times as much; NULL: none has. */
+static block *
+spare_block(tnb_arena *a, size_t bytes)
+{
+    enum { MOST_TRIED = 16 };
+    block **at = &a->spare, *b;
+    for (int i = 0; i < MOST_TRIED && *at && bytes > (*at)->bytes / 4; i++)
+        at = &(*at)->next;
+    b = *at;
+    if (!b || bytes > b->bytes / 4)
+        return NULL;
+    *at = b->next;
+    return link_block(a, b);
+}
+
+static void
+free_blocks(block *b)
+{
+    for (block *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
 }
 
 static _Atomic uint64_t memory_failures;
@@ -239,10 +288,8 @@ tnb_arena_free(tnb_arena *a)
 {
     if (!a)
         return;
-    for (block *b = a->blocks, *next; b; b = next) {
-        next = b->next;
-        free(b);
-    }
+    free_blocks(a->blocks);
+    free_blocks(a->spare);
     give_regions(a);
     forget_order(a);
     free(a);
@@ -251,25 +298,25 @@ tnb_arena_free(tnb_arena *a)
 void
 tnb_arena_reset(tnb_arena *a)
 {
+#ifndef TENON_STRESS
+    size_t kept = 0;
+    for (const block *b = a->spare; b; b = b->next)
+        kept += b->bytes;
     for (block *b = a->blocks, *next; b; b = next) {
         next = b->next;
-#ifdef TENON_STRESS
-        free(b);
-#else
-        if (b != a->first)
+        if (b->bytes < FIRST_BLOCK || b->bytes > KEPT - kept) {
             free(b);
-#endif
+            continue;
+        }
+        kept += b->bytes;
+        b->next = a->spare;
+        a->spare = b;
     }
-#ifdef TENON_STRESS
-    a->first = NULL;
+    a->blocks = NULL;
 #endif
-    a->blocks = a->first;
+    free_blocks(a->blocks);
+    a->blocks = NULL;
     a->at = a->end = NULL;
-    if (a->first) {
-        a->first->next = NULL;
-        a->at = start_of(a->first);
-        a->end = a->at + a->first->bytes;
-    }
     give_regions(a);
     forget_order(a);
     a->used = 0;
@@ -301,12 +348,11 @@ alloc_slow(tnb_arena *a, size_t asked)
 #ifdef TENON_STRESS
     bytes = asked;
 #else
-    if (bytes <= a->next_bytes / 4) {
-        block *b = new_block(a, a->next_bytes);
+    block *shared = spare_block(a, bytes);
+    if (shared || bytes <= a->next_bytes / 4) {
+        block *b = shared ? shared : shared_block(a);
         if (!b)
             return from_region(a, rounded);
-        if (a->next_bytes < LAST_BLOCK)
-            a->next_bytes *= 2;
         a->at = start_of(b) + bytes;
         a->end = start_of(b) + b->bytes;
         a->used += bytes;
@@ -317,8 +363,6 @@ alloc_slow(tnb_arena *a, size_t asked)
     block *b = new_block(a, bytes);
     if (!b)
         return from_region(a, rounded);
-    if (b == a->first)
-        a->at = a->end = start_of(b) + bytes;
     a->used += bytes;
     return memset(start_of(b), 0, bytes);
 }
@@ -375,8 +419,6 @@ tnb_try_alloc_n(tnb_arena *a, size_t n, size_t size)
     block *b = new_block(a, bytes ? (bytes + 15) & ~(size_t)15 : 16);
     if (!b)
         return NULL;
-    if (b == a->first)
-        a->at = a->end = start_of(b) + b->bytes;
     a->used += b->bytes;
     return memset(start_of(b), 0, b->bytes);
 }
