@@ -85,9 +85,12 @@ tn_verify_scalar(verifier *v, const tn_node *e)
         tn_verify_error(v, e, "an error node is part of the module");
         return;
     }
-    if ((e->flags & TN_FLAG_INTERNED) || tnb_ptrmap_has(&v->seen, e))
+    if (e->flags & TN_FLAG_INTERNED)
         return;
+    const uint32_t seen = v->seen.n;
     tnb_ptrmap_set(&v->seen, e, e);
+    if (v->seen.n == seen)
+        return;
     if (e->kind == TN_KIND_LET) {
         check_let(v, (const tn_let *)e);
         return;
@@ -134,10 +137,35 @@ is_verified(const tn_module *before, const char *name, const tn_node *f)
     return before && tn_is(f, TN_KIND_PRIM_FUNC) && tn_module_get(before, name) == f;
 }
 
-uint32_t
-tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m)
+bool
+tn_is_verified(const tn_verified *verified, const tn_call *c, const tn_node *with)
 {
-    verifier v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx)};
+    return verified && with && tnb_ptrmap_get(&verified->calls, c) == with;
+}
+
+void
+tn_verified_note(tn_verified *verified, const tn_call *c, const tn_node *with)
+{
+    if (!verified || !with)
+        return;
+    if (!verified->arena)
+        tnb_ptrmap_init(&verified->calls, tnb_arena_new());
+    verified->arena = verified->calls.arena;
+    if (verified->arena)
+        tnb_ptrmap_set(&verified->calls, c, with);
+}
+
+void
+tn_verified_forget(tn_verified *verified)
+{
+    tnb_arena_free(verified->arena);
+    *verified = (tn_verified){0};
+}
+
+uint32_t
+tn_verify_more(tn_ctx *ctx, const tn_module *before, const tn_module *m, tn_verified *verified)
+{
+    verifier v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx), .verified = verified};
     if (!m || !v.arena) {
         tn_error(ctx, 0, m ? TNB_NO_MEMORY : TNB_INTERNAL,
                  m ? "no memory for verifying" : "no module");
@@ -154,6 +182,12 @@ tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m)
     }
     tn_return_arena(ctx, v.arena);
     return total;
+}
+
+uint32_t
+tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m)
+{
+    return tn_verify_more(ctx, before, m, NULL);
 }
 
 uint32_t

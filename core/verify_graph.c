@@ -18,16 +18,17 @@ check_function(struct graph *outer, verifier *v, const tn_function *f);
 static void
 define(verifier *v, const tn_node *var)
 {
-    const char *owner = tnb_ptrmap_get(&v->owner, var);
-    if (tnb_ptrmap_has(&v->defined, var) && tn_is_var(var)) {
+    const uint32_t defined = v->defined.n;
+    tnb_ptrmap_set(&v->defined, var, var);
+    if (v->defined.n == defined && tn_is_var(var)) {
         tn_verify_error(v, var, "variable '%s' is defined twice", tn_var_name(var));
         return;
     }
+    const char *owner = tnb_ptrmap_get(&v->owner, var);
     if (owner && owner != v->func)
         tn_verify_error(v, var, "variable '%s' is also a variable of function '%s'",
                         tn_var_name(var), owner);
     tnb_ptrmap_set(&v->owner, var, v->func);
-    tnb_ptrmap_set(&v->defined, var, var);
 }
 
 static void
@@ -180,9 +181,19 @@ check_call(struct graph *g, const tn_call *c)
     }
     if (v->errors)
         return;
+    /* what stands behind this depends on the call and its program alone */
+    const tn_node *with = &c->base;
+    if (tn_is_call_tir(&c->base)) {
+        const tn_global_var *gv = tn_as_global_var(c->args.n ? c->args.at[0] : NULL);
+        with = gv ? tn_module_get(v->module, gv->name) : NULL;
+    }
+    if (tn_is_verified(v->verified, c, with))
+        return;
     check_call_type(v, c);
     if (tn_is_call_tir(&c->base))
         tn_verify_call_tir(v, c);
+    if (!v->errors)
+        tn_verified_note(v->verified, c, with);
 }
 
 static void

@@ -6,8 +6,22 @@ struct walk {
     tn_visit_fn enter, leave;
     void *user;
     unsigned flags;
-    tnb_ptrmap *seen; /* with TN_WALK_ONCE: nodes entered */
+    bool once;
+    tnb_ptrmap seen; /* with `once`: nodes entered; its arena is made for the first */
 };
+
+/* Whether the node was not entered before. Without memory each is entered as often as it occurs. */
+static bool
+is_new(struct walk *w, const tn_node *n)
+{
+    if (!w->seen.arena)
+        tnb_ptrmap_init(&w->seen, tnb_arena_new());
+    if (!w->seen.arena)
+        return true;
+    uint32_t before = w->seen.n;
+    tnb_ptrmap_set(&w->seen, n, w);
+    return w->seen.n > before;
+}
 
 static bool
 visit(struct walk *w, const tn_node *n, bool is_def);
@@ -65,11 +79,8 @@ visit_children(struct walk *w, const tn_node *n)
 static bool
 visit(struct walk *w, const tn_node *n, bool is_def)
 {
-    if (w->seen && TN_DEPTH(n) > 2) {
-        if (tnb_ptrmap_has(w->seen, n))
-            return true;
-        tnb_ptrmap_set(w->seen, n, w);
-    }
+    if (w->once && TN_DEPTH(n) > 2 && !is_new(w, n))
+        return true;
     switch (w->enter ? w->enter(w->user, n) : TN_WALK_ON) {
     case TN_WALK_STOP:
         return false;
@@ -90,18 +101,10 @@ visit(struct walk *w, const tn_node *n, bool is_def)
 bool
 tn_walk(const tn_node *n, unsigned flags, tn_visit_fn enter, tn_visit_fn leave, void *user)
 {
-    struct walk w = {enter, leave, user, flags, NULL};
+    struct walk w = {enter, leave, user, flags, (flags & TN_WALK_ONCE) != 0, {0}};
     if (!n)
         return true;
-    if (!(flags & TN_WALK_ONCE))
-        return visit(&w, n, true);
-    tnb_arena *a = tnb_arena_new();
-    if (!a) /* without memory each node is visited as often as it occurs */
-        return visit(&w, n, true);
-    tnb_ptrmap seen;
-    tnb_ptrmap_init(&seen, a);
-    w.seen = &seen;
     bool on = visit(&w, n, true);
-    tnb_arena_free(a);
+    tnb_arena_free(w.seen.arena);
     return on;
 }

@@ -406,6 +406,14 @@ tnb_alloc_n(tnb_arena *a, size_t n, size_t size)
 }
 
 void *
+mem_alloc_raw(tnb_arena *a, size_t n, size_t size)
+{
+    size_t bytes;
+    void *p = __builtin_mul_overflow(n, size, &bytes) ? NULL : alloc_fast(a, bytes);
+    return p ? p : tnb_alloc_n(a, n, size);
+}
+
+void *
 tnb_try_alloc_n(tnb_arena *a, size_t n, size_t size)
 {
     size_t bytes;

@@ -4,6 +4,7 @@
  * its slot (so that probing goes on past it) until the table grows.
  */
 #include "config.h"
+#include "mem_private.h"
 #include "tenon/base/mem.h"
 
 #define XXH_INLINE_ALL
@@ -58,8 +59,8 @@ _Static_assert(offsetof(struct tnb_ptrmap_entry, key) == 0 &&
                    offsetof(struct tnb_strmap_entry, key) == 0,
                "grow() reads the keys");
 
-/* Doubles the entries; removed ones are dropped. False when there are too many. */
-static bool
+/* Doubles the entries; removed ones are dropped. False when there are too many. Inlined, so that size and hash are constants. */
+static inline __attribute__((always_inline)) bool
 grow(tnb_arena *a, struct table *t, size_t item, uint64_t (*hash_of)(const void *entry))
 {
     const char *old = t->at;
@@ -69,7 +70,7 @@ grow(tnb_arena *a, struct table *t, size_t item, uint64_t (*hash_of)(const void 
     struct table to = {.cap = live > t->cap / 2 || !t->cap ? next_cap(t->cap) : t->cap};
     if (to.cap <= live)
         return false;
-    to.at = tnb_alloc_n(a, to.cap, item);
+    to.at = mem_alloc_raw(a, to.cap, item); /* what lies behind the last entry is not read */
     if (to.cap > LINEAR) {
         for (to.n_slots = 2; to.n_slots < to.cap + to.cap / 2; to.n_slots *= 2) {
         }
@@ -77,7 +78,7 @@ grow(tnb_arena *a, struct table *t, size_t item, uint64_t (*hash_of)(const void 
     }
     for (uint32_t i = 0; i < t->n; i++) {
         const char *entry = old + i * item;
-        if (!*(const void *const *)(const void *)entry)
+        if (live < t->n && !*(const void *const *)(const void *)entry)
             continue;
         memcpy((char *)to.at + to.n * item, entry, item);
         if (to.slots)
@@ -96,8 +97,9 @@ tnb_ptrmap_init(tnb_ptrmap *m, tnb_arena *a)
     *m = (tnb_ptrmap){.arena = a};
 }
 
-static struct tnb_ptrmap_entry *
-ptr_find(const tnb_ptrmap *m, const void *key)
+/* The entry of a key; NULL: there is none, and it belongs into the slot. */
+static inline struct tnb_ptrmap_entry *
+ptr_find(const tnb_ptrmap *m, const void *key, uint32_t *slot)
 {
     if (!key)
         return NULL;
@@ -107,10 +109,11 @@ ptr_find(const tnb_ptrmap *m, const void *key)
                 return &m->at[i];
         return NULL;
     }
-    uint32_t mask = m->n_slots - 1;
-    for (uint32_t i = (uint32_t)hash_ptr(key) & mask; m->slots[i]; i = (i + 1) & mask)
+    uint32_t mask = m->n_slots - 1, i = (uint32_t)hash_ptr(key) & mask;
+    for (; m->slots[i]; i = (i + 1) & mask)
         if (m->at[m->slots[i] - 1].key == key)
             return &m->at[m->slots[i] - 1];
+    *slot = i;
     return NULL;
 }
 
@@ -133,36 +136,45 @@ ptr_grow(tnb_ptrmap *m)
 void *
 tnb_ptrmap_get(const tnb_ptrmap *m, const void *key)
 {
-    struct tnb_ptrmap_entry *e = ptr_find(m, key);
+    uint32_t slot;
+    const struct tnb_ptrmap_entry *e = ptr_find(m, key, &slot);
     return e ? e->value : NULL;
 }
 
 bool
 tnb_ptrmap_has(const tnb_ptrmap *m, const void *key)
 {
-    return ptr_find(m, key) != NULL;
+    uint32_t slot;
+    return ptr_find(m, key, &slot) != NULL;
 }
 
 void
 tnb_ptrmap_set(tnb_ptrmap *m, const void *key, const void *value)
 {
-    struct tnb_ptrmap_entry *e = ptr_find(m, key);
+    uint32_t slot = 0;
+    struct tnb_ptrmap_entry *e = ptr_find(m, key, &slot);
     if (e) {
         e->value = (void *)(uintptr_t)value;
         return;
     }
-    if (!key || (m->n == m->cap && !ptr_grow(m)))
+    if (!key)
         return;
-    m->at[m->n] = (struct tnb_ptrmap_entry){key, (void *)(uintptr_t)value};
-    if (m->slots)
-        insert_slot(m->slots, m->n_slots, hash_ptr(key), m->n);
-    m->n++;
+    if (m->n == m->cap) {
+        if (!ptr_grow(m))
+            return;
+        if (m->slots)
+            insert_slot(m->slots, m->n_slots, hash_ptr(key), m->n);
+    } else if (m->slots) {
+        m->slots[slot] = m->n + 1;
+    }
+    m->at[m->n++] = (struct tnb_ptrmap_entry){key, (void *)(uintptr_t)value};
 }
 
 void
 tnb_ptrmap_remove(tnb_ptrmap *m, const void *key)
 {
-    struct tnb_ptrmap_entry *e = ptr_find(m, key);
+    uint32_t slot;
+    struct tnb_ptrmap_entry *e = ptr_find(m, key, &slot);
     if (e)
         *e = (struct tnb_ptrmap_entry){0};
 }

@@ -282,7 +282,10 @@ static const struct {
 static bool
 lex_punctuation(lexer *x)
 {
+    const char first = *x->p;
     for (size_t i = 0; i < sizeof punctuation / sizeof *punctuation; i++) {
+        if (punctuation[i].text[0] != first)
+            continue;
         size_t n = strlen(punctuation[i].text);
         if ((size_t)(x->end - x->p) < n || memcmp(x->p, punctuation[i].text, n) != 0)
             continue;
