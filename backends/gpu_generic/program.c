@@ -363,11 +363,13 @@ make_scratch(struct gpu_generic_device *d, uint32_t n, tnb_err *err)
     if (n <= d->room)
         return TNB_OK;
     void *infos = realloc(d->infos, n * sizeof *d->infos);
-    d->infos = infos ? infos : d->infos;
-    void *accesses = infos ? realloc(d->accesses, n * sizeof *d->accesses) : NULL;
-    d->accesses = accesses ? accesses : d->accesses;
+    if (!infos)
+        return tnb_fail(err, TNB_NO_MEMORY, "no memory to load kernels");
+    d->infos = infos;
+    void *accesses = realloc(d->accesses, n * sizeof *d->accesses);
     if (!accesses)
         return tnb_fail(err, TNB_NO_MEMORY, "no memory to load kernels");
+    d->accesses = accesses;
     d->room = n;
     return TNB_OK;
 }
