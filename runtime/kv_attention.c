@@ -24,18 +24,10 @@ static const char *const kernel_names[KV_N_KERNELS] = {
 tnb_status
 kv_call(struct tnr_kv *kv, int kernel, const tnr_value *args, uint32_t n, tnb_err *err)
 {
-    tnr_value ret = tnr_null();
     if (kv->kernels[kernel].tag != TNR_CLOSURE)
         return tnb_fail(err, TNB_NOT_FOUND, "the cache was made without a function for %s",
                         kernel_names[kernel]);
-    bool before = kv->busy;
-    kv->busy = true;
-    tnb_status st = tnr_vm_call_closure(kv->vm, kv->kernels[kernel].u.closure, args, n, &ret, err);
-    kv->busy = before;
-    tnr_release(&ret);
-    if (st != TNB_OK)
-        tnb_err_prefix(err, "%s", kernel_names[kernel]);
-    return st;
+    return kv_state_call(&kv->base, kv->kernels[kernel], args, n, kernel_names[kernel], err);
 }
 
 /* The tensor as one of rows, heads and the dimension of a head: itself, or without the first of four axes. *out is the
@@ -150,7 +142,7 @@ repeat_layer(struct layer_work *w, tnb_err *err)
                                    .n_dims = 2,
                                    .args = args,
                                    .n_args = n};
-    return tnr_graph_repeat(kv->vm, &kv->graphs, &r, err);
+    return tnr_graph_repeat(kv->base.vm, &kv->graphs, &r, err);
 }
 
 tnb_status
@@ -158,12 +150,7 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
              const char *function, tnb_err *err)
 {
     tnr_value rows = tnr_null(), to = tnr_null();
-    if (!kv->stepping) {
-        tnb_fail(err, TNB_INVALID, "%s: no step was begun", function);
-        tnb_hint(err, "call vm.builtin.kv_state_begin_forward (tnr_kv_begin_forward) before the "
-                      "model's function");
-        return TNB_INVALID;
-    }
+    TNB_TRY(kv_state_in_step(&kv->base, function, err));
     if (layer < kv->first_layer || layer - kv->first_layer >= kv->n_layers)
         return tnb_fail(err, TNB_BOUNDS,
                         "%s: layer %" PRId64 ", the cache has layers %" PRId64 " to %" PRId64,
@@ -176,8 +163,9 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
     tnb_status st = as_rows(kv, out, "the output", kv->q_heads, kv->v_dim, &to, function, err);
     struct layer_work w = {.kv = kv, .layer = layer, .sm_scale = sm_scale, .rows = rows, .out = to};
     if (st == TNB_OK)
-        st = kv->one_row_each && kv->device == tnr_vm_device(kv->vm) ? repeat_layer(&w, err)
-                                                                     : run_layer(&w, err);
+        st = kv->one_row_each && kv->base.device == tnr_vm_device(kv->base.vm)
+                 ? repeat_layer(&w, err)
+                 : run_layer(&w, err);
     tnr_release(&rows);
     tnr_release(&to);
     if (st != TNB_OK)
@@ -203,8 +191,8 @@ kv_get(struct tnr_kv *kv, struct kv_sequence *s, int64_t from, int64_t to, const
     if (gone && to > kept && from < kept + gone)
         return tnb_fail(err, TNB_UNSUPPORTED,
                         "%s: tokens of sequence %" PRId64 " have left its window", function, s->id);
-    TNB_TRY(tnr_tensor_new_on(kv->device, tnr_vm_queue(kv->vm, kv->device), &n, 1, TNB_I32, &places,
-                              err));
+    TNB_TRY(tnr_tensor_new_on(kv->base.device, tnr_vm_queue(kv->base.vm, kv->base.device), &n, 1,
+                              TNB_I32, &places, err));
     int32_t *host = malloc((size_t)n * sizeof *host);
     tnb_status st =
         host ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for %" PRId64 " places", n);

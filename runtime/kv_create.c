@@ -26,9 +26,7 @@ static void
 destroy(tnr_object *o)
 {
     struct tnr_kv *kv = (struct tnr_kv *)o;
-    tnr_graphs_free(kv->device, &kv->graphs);
-    for (uint32_t i = 0; kv->sequences && i < kv->n_sequences; i++)
-        free(kv->sequences[i].pages);
+    tnr_graphs_free(kv->base.device, &kv->graphs);
     for (int i = 0; i < KV_N_KERNELS; i++)
         tnr_release(&kv->kernels[i]);
     for (int64_t i = 0; kv->pages && i < kv->n_layers; i++)
@@ -49,35 +47,28 @@ destroy(tnr_object *o)
     free(kv->refs);
     free(kv->claims);
     free(kv->free);
-    free(kv->sequences);
-    free(kv->of_step);
+    for (uint32_t i = 0; i < kv->base.n_sequences; i++)
+        free(kv->base.sequences[i].pages);
+    kv_state_free(&kv->base);
     free(kv->host);
     free(kv);
 }
 
-struct tnr_kv *
-kv_of(tnr_value v, const char *function, tnb_err *err)
-{
-    if (v.tag == TNR_OBJECT && v.u.object && v.u.object->destroy == destroy)
-        return (struct tnr_kv *)v.u.object;
-    char text[160];
-    tnr_describe(v, text, sizeof text);
-    tnb_fail(err, TNB_TYPE, "%s: %s is no paged cache", function, text);
-    return NULL;
-}
+const struct kv_kind kv_paged = {
+    .destroy = destroy,
+    .remove = kv_remove,
+    .fork = kv_fork,
+    .pop = kv_pop,
+    .begin = kv_begin,
+    .end = kv_end,
+};
 
 tnb_status
 kv_open(tnr_vm *vm, tnr_value v, const char *function, struct tnr_kv **out, tnb_err *err)
 {
-    struct tnr_kv *kv = kv_of(v, function, err);
-    if (!kv)
-        return TNB_TYPE;
-    if (kv->vm != vm)
-        return tnb_fail(err, TNB_INVALID, "%s: the cache belongs to another machine", function);
-    if (kv->busy)
-        return tnb_fail(err, TNB_INVALID, "%s: called by a function that the cache calls itself",
-                        function);
-    *out = kv;
+    struct kv_state *st;
+    TNB_TRY(kv_state_open(vm, v, &kv_paged, function, &st, err));
+    *out = (struct tnr_kv *)st;
     return TNB_OK;
 }
 
@@ -120,8 +111,8 @@ take_sizes(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
         if (s->dims[i] < (i < 4) || s->dims[i] > most[i])
             return tnb_fail(err, TNB_INVALID, "%s: %s: %" PRId64 ", it is %d to %" PRId64, fn,
                             names[i], s->dims[i], i < 4, most[i]);
-    kv->max_sequences = s->dims[0];
-    kv->step_tokens = s->dims[2];
+    kv->base.max_sequences = s->dims[0];
+    kv->base.step_tokens = s->dims[2];
     kv->page_tokens = s->dims[3];
     kv->windows = s->dims[4] != 0;
     kv->layer_window = s->n == 6 ? s->dims[5] : 1024;
@@ -130,7 +121,7 @@ take_sizes(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
                         kv->layer_window);
     /* one more, for the copy of a shared page; with windows two a sequence, where window and sinks begin and end in pages */
     kv->n_pages = (s->dims[1] + kv->page_tokens - 1) / kv->page_tokens + 1 +
-                  (kv->windows ? 2 * kv->max_sequences : 0);
+                  (kv->windows ? 2 * kv->base.max_sequences : 0);
     if (kv->n_pages > INT32_MAX / kv->page_tokens)
         return tnb_fail(err, TNB_BOUNDS, "%s: %" PRId64 " tokens are too many", fn, s->dims[1]);
     return TNB_OK;
@@ -198,7 +189,7 @@ take_kernel(struct tnr_kv *kv, const tnr_value *args, int i, int kernel, bool ne
     } else if (v.tag == TNR_TUPLE) {
         v = tnr_null();
     }
-    if (v.tag == TNR_CLOSURE && v.u.closure->vm == kv->vm) {
+    if (v.tag == TNR_CLOSURE && v.u.closure->vm == kv->base.vm) {
         kv->kernels[kernel] = v;
         tnr_retain(v);
         return TNB_OK;
@@ -314,13 +305,12 @@ take_args(struct tnr_kv *kv, const tnr_value *args, int n, tnb_err *err)
 static tnb_status
 make_tables(struct tnr_kv *kv, tnb_err *err)
 {
-    size_t pages = (size_t)kv->n_pages, sequences = (size_t)kv->max_sequences;
+    size_t pages = (size_t)kv->n_pages;
     kv->refs = calloc(pages, sizeof *kv->refs);
     kv->claims = calloc(pages, sizeof *kv->claims);
     kv->free = calloc(pages, sizeof *kv->free);
-    kv->sequences = calloc(sequences, sizeof *kv->sequences);
-    kv->of_step = calloc(sequences, sizeof *kv->of_step);
-    if (!kv->refs || !kv->claims || !kv->free || !kv->sequences || !kv->of_step)
+    TNB_TRY(kv_state_init(&kv->base, err));
+    if (!kv->refs || !kv->claims || !kv->free)
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory for tables of %" PRId64 " pages", fn,
                         kv->n_pages);
     for (int64_t i = kv->n_pages; i-- > 0;) /* the first pages are taken first */
@@ -334,9 +324,10 @@ make_scratch(struct tnr_kv *kv, struct tnr_queue *q, tnb_err *err)
 {
     const int64_t heads[4] = {kv->q_heads, kv->kv_heads, kv->kv_heads, kv->q_heads};
     for (int i = 0; i < 4 && !kv->latent; i++) {
-        const int64_t dims[3] = {kv->step_tokens, heads[i], i < 3 ? kv->head_dim : 1};
+        const int64_t dims[3] = {kv->base.step_tokens, heads[i], i < 3 ? kv->head_dim : 1};
         tnr_value t;
-        TNB_TRY(tnr_tensor_new_on(kv->device, q, dims, 3, i < 3 ? kv->q_dtype : TNB_F32, &t, err));
+        TNB_TRY(
+            tnr_tensor_new_on(kv->base.device, q, dims, 3, i < 3 ? kv->q_dtype : TNB_F32, &t, err));
         kv->scratch[i] = (tnr_value){.tag = TNR_STORAGE, .u.storage = t.u.tensor->storage};
         tnr_retain(kv->scratch[i]);
         tnr_release(&t);
@@ -358,11 +349,11 @@ make_memory(struct tnr_kv *kv, tnb_err *err)
     const int64_t heads[5] = {kv->n_pages, 2, kv->kv_heads, page_rows(kv), kv->head_dim},
                   latent[3] = {kv->n_pages, kv->page_tokens, kv->head_dim};
     const int64_t *dims = kv->latent ? latent : heads;
-    struct tnr_queue *q = tnr_vm_queue(kv->vm, kv->device);
+    struct tnr_queue *q = tnr_vm_queue(kv->base.vm, kv->base.device);
     tnb_status st = TNB_OK;
     for (int64_t i = 0; st == TNB_OK && i < kv->n_layers; i++)
-        st = tnr_tensor_new_on(kv->device, q, dims, kv->latent ? 3 : 5, kv->dtype, &kv->pages[i],
-                               err);
+        st = tnr_tensor_new_on(kv->base.device, q, dims, kv->latent ? 3 : 5, kv->dtype,
+                               &kv->pages[i], err);
     if (st == TNB_OK)
         st = make_scratch(kv, q, err);
     if (st == TNB_OK) /* behind what may be too large */
@@ -384,16 +375,17 @@ kv_create(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err
     struct tnr_kv *kv = calloc(1, sizeof *kv);
     if (!kv)
         return tnb_fail(err, TNB_NO_MEMORY, "%s: no memory", fn);
-    kv->object = (tnr_object){.refs = 1, .nests = 1, .destroy = destroy};
-    kv->vm = vm;
-    kv->device = tnr_vm_device(vm);
+    kv->base.object = (tnr_object){.refs = 1, .nests = 1, .destroy = destroy};
+    kv->base.kind = &kv_paged;
+    kv->base.vm = vm;
+    kv->base.device = tnr_vm_device(vm);
     tnb_status st = take_args(kv, args, n, err);
     if (st == TNB_OK)
         st = make_memory(kv, err);
     if (st != TNB_OK) {
-        destroy(&kv->object);
+        destroy(&kv->base.object);
         return st;
     }
-    *ret = (tnr_value){.tag = TNR_OBJECT, .u.object = &kv->object};
+    *ret = (tnr_value){.tag = TNR_OBJECT, .u.object = &kv->base.object};
     return TNB_OK;
 }

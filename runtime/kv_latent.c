@@ -41,12 +41,7 @@ begin(const struct tnr_kv *kv, int64_t *layer, const char *function, tnb_err *er
             err, TNB_UNSUPPORTED,
             "%s: the cache is for multi-head attention, this runs for latent attention only",
             function);
-    if (!kv->stepping) {
-        tnb_fail(err, TNB_INVALID, "%s: no step was begun", function);
-        tnb_hint(err, "call vm.builtin.kv_state_begin_forward (tnr_kv_begin_forward) before the "
-                      "model's function");
-        return TNB_INVALID;
-    }
+    TNB_TRY(kv_state_in_step(&kv->base, function, err));
     if (!layer)
         return TNB_OK;
     if (*layer < kv->first_layer || *layer - kv->first_layer >= kv->n_layers)

@@ -1,83 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paged cache as functions of tenon/rt/kv.h, and as packed functions under upstream's names. */
+/* The paged cache as functions of tenon/rt/kv.h, and it and the state of recurrent models as packed functions under upstream's names. */
 #include <string.h>
 #include "kv_private.h"
 
 /* ---- tenon/rt/kv.h ---- */
 
-/* A cache outside of a step. */
-static tnb_status
-at_rest(tnr_vm *vm, tnr_value cache, const char *function, struct tnr_kv **out, tnb_err *err)
-{
-    TNB_TRY(kv_open(vm, cache, function, out, err));
-    if (!(*out)->stepping)
-        return TNB_OK;
-    tnb_fail(err, TNB_INVALID, "%s: a step is under way", function);
-    tnb_hint(err, "end it first, by tnr_kv_end_forward or tnr_kv_cancel_forward");
-    return TNB_INVALID;
-}
-
+/* A sequence of a paged cache outside of a step. */
 static tnb_status
 find(tnr_vm *vm, tnr_value cache, int64_t id, const char *function, struct tnr_kv **kv,
      struct kv_sequence **s, tnb_err *err)
 {
-    TNB_TRY(at_rest(vm, cache, function, kv, err));
-    *s = kv_find(*kv, id, function, err);
+    struct kv_state *st;
+    TNB_TRY(kv_state_at_rest(vm, cache, &kv_paged, function, &st, err));
+    *kv = (struct tnr_kv *)st;
+    *s = kv_find(st, id, function, err);
     return *s ? TNB_OK : TNB_NOT_FOUND;
-}
-
-tnb_status
-tnr_kv_add_sequence(tnr_vm *vm, tnr_value cache, int64_t sequence, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    NEED(vm, err);
-    TNB_TRY(at_rest(vm, cache, "kv_state_add_sequence", &kv, err));
-    return kv_add(kv, sequence, "kv_state_add_sequence", NULL, err);
-}
-
-tnb_status
-tnr_kv_remove_sequence(tnr_vm *vm, tnr_value cache, int64_t sequence, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    struct kv_sequence *s;
-    NEED(vm, err);
-    TNB_TRY(find(vm, cache, sequence, "kv_state_remove_sequence", &kv, &s, err));
-    kv_remove(kv, s);
-    return TNB_OK;
-}
-
-tnb_status
-tnr_kv_fork_sequence(tnr_vm *vm, tnr_value cache, int64_t parent, int64_t child, int64_t position,
-                     tnb_err *err)
-{
-    struct tnr_kv *kv;
-    struct kv_sequence *s;
-    NEED(vm, err);
-    TNB_TRY(find(vm, cache, parent, "kv_state_fork_sequence", &kv, &s, err));
-    return kv_fork(kv, s, child, position, "kv_state_fork_sequence", err);
-}
-
-tnb_status
-tnr_kv_popn(tnr_vm *vm, tnr_value cache, int64_t sequence, int64_t n, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    struct kv_sequence *s;
-    NEED(vm, err);
-    TNB_TRY(find(vm, cache, sequence, "kv_state_popn", &kv, &s, err));
-    return kv_pop(kv, s, n, "kv_state_popn", err);
-}
-
-tnb_status
-tnr_kv_clear(tnr_vm *vm, tnr_value cache, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    NEED(vm, err);
-    TNB_TRY(kv_open(vm, cache, "kv_state_clear", &kv, err));
-    if (kv->stepping)
-        kv_end(kv, false);
-    while (kv->n_sequences)
-        kv_remove(kv, &kv->sequences[0]);
-    return TNB_OK;
 }
 
 tnb_status
@@ -107,77 +44,32 @@ tnr_kv_set_window(tnr_vm *vm, tnr_value cache, int64_t sequence, int64_t window,
 }
 
 tnb_status
-tnr_kv_begin_forward(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *lengths,
-                     uint32_t n, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    NEED(vm, err);
-    NEED_N(sequences, n, err);
-    NEED_N(lengths, n, err);
-    TNB_TRY(at_rest(vm, cache, "kv_state_begin_forward", &kv, err));
-    return kv_begin(kv, sequences, lengths, n, "kv_state_begin_forward", err);
-}
-
-tnb_status
-tnr_kv_end_forward(tnr_vm *vm, tnr_value cache, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    NEED(vm, err);
-    TNB_TRY(kv_open(vm, cache, "kv_state_end_forward", &kv, err));
-    if (!kv->stepping)
-        return tnb_fail(err, TNB_INVALID, "kv_state_end_forward: no step was begun");
-    kv_end(kv, true);
-    return TNB_OK;
-}
-
-tnb_status
-tnr_kv_cancel_forward(tnr_vm *vm, tnr_value cache, tnb_err *err)
-{
-    struct tnr_kv *kv;
-    NEED(vm, err);
-    TNB_TRY(kv_open(vm, cache, "kv_state_cancel_forward", &kv, err));
-    if (kv->stepping)
-        kv_end(kv, false);
-    return TNB_OK;
-}
-
-tnb_status
 tnr_kv_describe(tnr_value cache, tnr_kv_info *out, tnb_err *err)
 {
     NEED(out, err);
-    const struct tnr_kv *kv = kv_of(cache, "tnr_kv_describe", err);
-    if (!kv)
-        return TNB_TYPE;
+    struct kv_state *st;
+    TNB_TRY(kv_state_of(cache, NULL, "tnr_kv_describe", &st, err));
     if (out->size != sizeof *out)
         return tnb_fail(err, TNB_ABI,
                         "tnr_kv_describe: a tnr_kv_info of %" PRIu32 " bytes, not %zu", out->size,
                         sizeof *out);
     *out = (tnr_kv_info){.size = sizeof *out,
-                         .n_sequences = kv->n_sequences,
-                         .max_sequences = kv->max_sequences,
-                         .step_tokens = kv->step_tokens,
-                         .page_tokens = kv->page_tokens,
-                         .n_pages = kv->n_pages,
-                         .free_pages = kv->n_free,
-                         .bytes = kv->pages[0].u.tensor->n_bytes * (uint64_t)kv->n_layers,
-                         .dtype = kv->dtype,
-                         .n_layers = kv->n_layers};
-    for (uint32_t i = 0; i < kv->n_sequences; i++)
-        out->n_tokens += kv->sequences[i].length;
-    return TNB_OK;
-}
-
-tnb_status
-tnr_kv_length(tnr_value cache, int64_t sequence, int64_t *out, tnb_err *err)
-{
-    NEED(out, err);
-    struct tnr_kv *kv = kv_of(cache, "tnr_kv_length", err);
-    if (!kv)
-        return TNB_TYPE;
-    const struct kv_sequence *s = kv_find(kv, sequence, "tnr_kv_length", err);
-    if (!s)
-        return TNB_NOT_FOUND;
-    *out = s->length;
+                         .n_sequences = st->n_sequences,
+                         .max_sequences = st->max_sequences,
+                         .step_tokens = st->step_tokens};
+    for (uint32_t i = 0; i < st->n_sequences; i++)
+        out->n_tokens += st->sequences[i].length;
+    if (st->kind == &kv_recurrent) {
+        kv_recurrent_describe(st, out);
+        return TNB_OK;
+    }
+    const struct tnr_kv *kv = (const struct tnr_kv *)st;
+    out->page_tokens = kv->page_tokens;
+    out->n_pages = kv->n_pages;
+    out->free_pages = kv->n_free;
+    out->bytes = kv->pages[0].u.tensor->n_bytes * (uint64_t)kv->n_layers;
+    out->dtype = kv->dtype;
+    out->n_layers = kv->n_layers;
     return TNB_OK;
 }
 
@@ -312,8 +204,7 @@ get_query_positions(ARGS)
     struct tnr_kv *kv;
     (void)n;
     TNB_TRY(kv_open(vm, args[0], CACHE "get_query_positions", &kv, err));
-    if (!kv->stepping)
-        return tnb_fail(err, TNB_INVALID, CACHE "get_query_positions: no step was begun");
+    TNB_TRY(kv_state_in_step(&kv->base, CACHE "get_query_positions", err));
     *ret = kv->parts[KV_Q_POSITION];
     tnr_retain(*ret);
     return TNB_OK;
@@ -434,6 +325,12 @@ debug_get_kv_mla(ARGS)
         .base.size = sizeof(tnr_packed), .flags = TNR_PACKED_STREAM | TNR_PACKED_VM, \
         .base.name = prefix #fn, .call = fn, .min_args = (least), .max_args = (most) \
     }
+#define STATE_ENTRY(fn, args)                                                                  \
+    {                                                                                          \
+        .base.size = sizeof(tnr_packed), .flags = TNR_PACKED_STREAM | TNR_PACKED_VM,           \
+        .base.name = "vm.builtin.rnn_state_" #fn, .call = kv_recurrent_##fn, .min_args = args, \
+        .max_args = args                                                                       \
+    }
 const tnr_packed tnr_kv_builtins[] = {
     {.base.size = sizeof(tnr_packed),
      .flags = TNR_PACKED_STREAM | TNR_PACKED_VM,
@@ -460,5 +357,9 @@ const tnr_packed tnr_kv_builtins[] = {
     ENTRY(CACHE, merge_attn_output_inplace, 5, 5),
     ENTRY(CACHE, debug_get_kv, 6, 6),
     ENTRY(CACHE, debug_get_kv_mla, 5, 5),
+    STATE_ENTRY(create, 6),
+    STATE_ENTRY(get, 4),
+    STATE_ENTRY(set, 4),
+    STATE_ENTRY(debug_get, 4),
 };
 const uint32_t tnr_n_kv_builtins = sizeof tnr_kv_builtins / sizeof *tnr_kv_builtins;

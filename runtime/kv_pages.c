@@ -4,38 +4,6 @@
 #include <string.h>
 #include "kv_private.h"
 
-struct kv_sequence *
-kv_find(struct tnr_kv *kv, int64_t id, const char *function, tnb_err *err)
-{
-    for (uint32_t i = 0; i < kv->n_sequences; i++)
-        if (kv->sequences[i].id == id)
-            return &kv->sequences[i];
-    tnb_fail(err, TNB_NOT_FOUND, "%s: the cache has no sequence %" PRId64, function, id);
-    return NULL;
-}
-
-tnb_status
-kv_add(struct tnr_kv *kv, int64_t id, const char *function, struct kv_sequence **out, tnb_err *err)
-{
-    if (id < 0)
-        return tnb_fail(err, TNB_INVALID, "%s: sequence %" PRId64 ": numbers begin at 0", function,
-                        id);
-    if (kv_find(kv, id, function, NULL))
-        return tnb_fail(err, TNB_INVALID, "%s: the cache has a sequence %" PRId64 " already",
-                        function, id);
-    if (kv->n_sequences == kv->max_sequences) {
-        tnb_fail(err, TNB_BOUNDS, "%s: the cache holds %" PRId64 " sequences at once", function,
-                 kv->max_sequences);
-        tnb_hint(err, "remove one, or make the cache for more");
-        return TNB_BOUNDS;
-    }
-    struct kv_sequence *s = &kv->sequences[kv->n_sequences++];
-    *s = (struct kv_sequence){.id = id};
-    if (out)
-        *out = s;
-    return TNB_OK;
-}
-
 int32_t
 kv_take_page(struct tnr_kv *kv)
 {
@@ -95,12 +63,12 @@ kv_evict(struct tnr_kv *kv, struct kv_sequence *s)
 }
 
 void
-kv_remove(struct tnr_kv *kv, struct kv_sequence *s)
+kv_remove(struct kv_state *st, struct kv_sequence *s)
 {
+    struct tnr_kv *kv = (struct tnr_kv *)st;
     for (int64_t i = 0; i < s->n_pages; i++)
         kv_drop_page(kv, s->pages[i]);
     free(s->pages);
-    *s = kv->sequences[--kv->n_sequences];
 }
 
 tnb_status
@@ -134,25 +102,13 @@ window_is_there(const struct tnr_kv *kv, const struct kv_sequence *s, int64_t le
 }
 
 tnb_status
-kv_fork(struct tnr_kv *kv, struct kv_sequence *parent, int64_t child, int64_t position,
-        const char *function, tnb_err *err)
+kv_fork(struct kv_state *st, const struct kv_sequence *parent, int64_t position,
+        struct kv_sequence *s, const char *function, tnb_err *err)
 {
-    struct kv_sequence *s;
-    int64_t length = position == -1 ? parent->length : position;
-    if (length < 0 || length > parent->length)
-        return tnb_fail(err, TNB_INVALID,
-                        "%s: position %" PRId64 " of sequence %" PRId64 ", which has %" PRId64
-                        " tokens",
-                        function, position, parent->id, parent->length);
-    TNB_TRY(window_is_there(kv, parent, length, function, err));
-    TNB_TRY(kv_add(kv, child, function, &s, err)); /* the array does not move */
-    int64_t n = kv_pages_for(kv, parent, length);
-    tnb_status st = kv_reserve(s, n, err);
-    if (st != TNB_OK) {
-        kv->n_sequences--;
-        return st;
-    }
-    s->length = length;
+    struct tnr_kv *kv = (struct tnr_kv *)st;
+    int64_t n = kv_pages_for(kv, parent, position);
+    TNB_TRY(window_is_there(kv, parent, position, function, err));
+    TNB_TRY(kv_reserve(s, n, err));
     s->window = parent->window;
     s->sink = parent->sink;
     s->evicted = parent->evicted;
@@ -165,14 +121,10 @@ kv_fork(struct tnr_kv *kv, struct kv_sequence *parent, int64_t child, int64_t po
 }
 
 tnb_status
-kv_pop(struct tnr_kv *kv, struct kv_sequence *s, int64_t n, const char *function, tnb_err *err)
+kv_pop(struct kv_state *st, struct kv_sequence *s, int64_t n, const char *function, tnb_err *err)
 {
-    if (n < 0 || n > s->length)
-        return tnb_fail(err, TNB_INVALID,
-                        "%s: %" PRId64 " tokens of sequence %" PRId64 ", which has %" PRId64,
-                        function, n, s->id, s->length);
+    struct tnr_kv *kv = (struct tnr_kv *)st;
     TNB_TRY(window_is_there(kv, s, s->length - n, function, err));
-    s->length -= n;
-    kv_trim(kv, s, s->length);
+    kv_trim(kv, s, s->length - n);
     return TNB_OK;
 }

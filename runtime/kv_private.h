@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paged cache of keys and values: what kv_*.c share.
+/* The paged cache of keys and values, and the state of recurrent models: what kv_*.c share.
  *
  * Tables and positions. A sequence has `length` tokens at positions 0, 1, ...; its table lists the pages that hold them, `page_tokens`
  * each. Behind a window pages leave the middle of the table: those of the sinks stay in front, `evicted` pages behind them are gone. So a
@@ -31,8 +31,12 @@ enum { KV_MHA = 0, KV_MLA = 1, KV_MHA_SLIDING = 3 };
 
 struct kv_sequence {
     int64_t id;
-    int64_t length;       /* tokens, without those of the step under way */
-    int64_t pending;      /* tokens of the step */
+    int64_t length;  /* tokens, without those of the step under way */
+    int64_t pending; /* tokens of the step */
+    /* of a recurrent state: its place in the storage, the state that holds, and how many before it are still there */
+    int64_t slot, at, history;
+    bool lost; /* a step that was cancelled has overwritten the only state */
+    /* of a paged cache */
     int64_t window, sink; /* window 0: none */
     int64_t evicted;      /* pages */
     int32_t *pages;       /* the table */
@@ -57,13 +61,48 @@ enum {
     KV_N_PARTS
 };
 
-struct tnr_kv {
+struct kv_state;
+/* What each kind of state does in its own way, behind the checks that both share (kv_state.c). Errors change nothing. */
+struct kv_kind {
+    void (*destroy)(tnr_object *o);
+    /* A new, empty sequence; NULL: nothing to do. */
+    tnb_status (*add)(struct kv_state *st, struct kv_sequence *s, tnb_err *err);
+    /* Gives back what the sequence has. */
+    void (*remove)(struct kv_state *st, struct kv_sequence *s);
+    /* s becomes the first `position` tokens of the parent, 0 to its length. */
+    tnb_status (*fork)(struct kv_state *st, const struct kv_sequence *parent, int64_t position,
+                       struct kv_sequence *s, const char *function, tnb_err *err);
+    /* Before the last n tokens are forgotten, 0 to the length. */
+    tnb_status (*pop)(struct kv_state *st, struct kv_sequence *s, int64_t n, const char *function,
+                      tnb_err *err);
+    /* Of a step: `pending` of its sequences is set. */
+    tnb_status (*begin)(struct kv_state *st, const char *function, tnb_err *err);
+    /* What is left to do before its tokens are kept; NULL: nothing. */
+    tnb_status (*finish)(struct kv_state *st, tnb_err *err);
+    /* Lengths are those behind the step, `pending` is still set. */
+    void (*end)(struct kv_state *st, bool keep);
+};
+
+/* The head of both kinds: sequences by number, and a step of some of them. */
+struct kv_state {
     tnr_object object;
+    const struct kv_kind *kind;
     tnr_vm *vm;         /* borrowed, compared only */
     tnr_device *device; /* borrowed from the vm's runtime; tensors count it */
+    int64_t max_sequences, step_tokens;
+    struct kv_sequence *sequences;
+    uint32_t n_sequences;
+    bool stepping;     /* between begin and end */
+    bool busy;         /* a kernel runs: nothing may change */
+    uint32_t *of_step; /* index in `sequences`, in the order of rows */
+    uint32_t n_step;
+};
+
+struct tnr_kv {
+    struct kv_state base;
     /* as it was made */
     int64_t first_layer, n_layers, q_heads, kv_heads, head_dim, v_dim;
-    int64_t max_sequences, step_tokens, page_tokens, n_pages, layer_window;
+    int64_t page_tokens, n_pages, layer_window;
     int64_t rope_mode;
     double rope_scale, rope_theta;
     bool windows; /* sequences may have one */
@@ -85,13 +124,7 @@ struct tnr_kv {
     int32_t *claims; /* per page: zero but within a function */
     int32_t *free;   /* stack of free pages */
     int64_t n_free;
-    struct kv_sequence *sequences;
-    uint32_t n_sequences;
     /* the step */
-    bool stepping;     /* between begin and end */
-    bool busy;         /* a kernel runs: nothing may change */
-    uint32_t *of_step; /* index in `sequences`, in the order of rows */
-    uint32_t n_step;
     int64_t rows;
     bool one_row_each;
     int32_t *host; /* integers of the step, and how many fit */
@@ -104,29 +137,64 @@ struct tnr_kv {
         *graphs; /* attention of layers in steps of one row a sequence, captured; NULL: none */
 };
 
-/* The cache in a value; NULL with `err` set. */
-struct tnr_kv *
-kv_of(tnr_value v, const char *function, tnb_err *err);
-/* The same for a function that changes it, or uses the machine. */
+/* A paged cache, as kv_state_open. */
 TNB_MUST_CHECK tnb_status
 kv_open(tnr_vm *vm, tnr_value v, const char *function, struct tnr_kv **out, tnb_err *err);
 /* vm.builtin.paged_attention_kv_cache_create */
 TNB_MUST_CHECK tnb_status
 kv_create(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+extern const struct kv_kind kv_paged;
 
-/* ---- kv_pages.c: sequences and their pages, without a device ---- */
+/* ---- kv_recurrent.c: the state of recurrent models ---- */
+extern const struct kv_kind kv_recurrent;
+void
+kv_recurrent_describe(const struct kv_state *st, tnr_kv_info *out);
+/* vm.builtin.rnn_state_create, _get, _set, _debug_get */
+TNB_MUST_CHECK tnb_status
+kv_recurrent_create(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_recurrent_get(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_recurrent_set(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_recurrent_debug_get(tnr_vm *vm, const tnr_value *args, int n, tnr_value *ret, tnb_err *err);
+
+/* ---- kv_state.c: what both have ---- */
+/* A state in a value, of one kind or, for NULL, of any. */
+TNB_MUST_CHECK tnb_status
+kv_state_of(tnr_value v, const struct kv_kind *kind, const char *function, struct kv_state **out,
+            tnb_err *err);
+/* The same for a function that changes it, or uses the machine. */
+TNB_MUST_CHECK tnb_status
+kv_state_open(tnr_vm *vm, tnr_value v, const struct kv_kind *kind, const char *function,
+              struct kv_state **out, tnb_err *err);
+/* The same outside of a step. */
+TNB_MUST_CHECK tnb_status
+kv_state_at_rest(tnr_vm *vm, tnr_value v, const struct kv_kind *kind, const char *function,
+                 struct kv_state **out, tnb_err *err);
+/* TNB_INVALID, with a hint, outside of a step. */
+TNB_MUST_CHECK tnb_status
+kv_state_in_step(const struct kv_state *st, const char *function, tnb_err *err);
 /* NULL with `err` set. */
 struct kv_sequence *
-kv_find(struct tnr_kv *kv, int64_t id, const char *function, tnb_err *err);
+kv_find(const struct kv_state *st, int64_t id, const char *function, tnb_err *err);
+/* Tables of sequences. */
 TNB_MUST_CHECK tnb_status
-kv_add(struct tnr_kv *kv, int64_t id, const char *function, struct kv_sequence **out, tnb_err *err);
+kv_state_init(struct kv_state *st, tnb_err *err);
 void
-kv_remove(struct tnr_kv *kv, struct kv_sequence *s);
+kv_state_free(struct kv_state *st);
 TNB_MUST_CHECK tnb_status
-kv_fork(struct tnr_kv *kv, struct kv_sequence *parent, int64_t child, int64_t position,
-        const char *function, tnb_err *err);
+kv_state_call(struct kv_state *st, tnr_value kernel, const tnr_value *args, uint32_t n,
+              const char *what, tnb_err *err);
+
+/* ---- kv_pages.c: sequences and their pages, without a device ---- */
+void
+kv_remove(struct kv_state *st, struct kv_sequence *s);
 TNB_MUST_CHECK tnb_status
-kv_pop(struct tnr_kv *kv, struct kv_sequence *s, int64_t n, const char *function, tnb_err *err);
+kv_fork(struct kv_state *st, const struct kv_sequence *parent, int64_t position,
+        struct kv_sequence *s, const char *function, tnb_err *err);
+TNB_MUST_CHECK tnb_status
+kv_pop(struct kv_state *st, struct kv_sequence *s, int64_t n, const char *function, tnb_err *err);
 /* Pages of the table that hold `tokens` tokens of the sequence. */
 int64_t
 kv_pages_for(const struct tnr_kv *kv, const struct kv_sequence *s, int64_t tokens);
@@ -149,10 +217,9 @@ kv_evict(struct tnr_kv *kv, struct kv_sequence *s);
 
 /* ---- kv_step.c ---- */
 TNB_MUST_CHECK tnb_status
-kv_begin(struct tnr_kv *kv, const int64_t *sequences, const int64_t *lengths, uint32_t n,
-         const char *function, tnb_err *err);
+kv_begin(struct kv_state *st, const char *function, tnb_err *err);
 void
-kv_end(struct tnr_kv *kv, bool keep);
+kv_end(struct kv_state *st, bool keep);
 
 /* ---- kv_attention.c ---- */
 TNB_MUST_CHECK tnb_status

@@ -13,16 +13,16 @@ static int64_t
 pages_wanted(struct tnr_kv *kv)
 {
     int64_t wanted = 0;
-    for (uint32_t i = 0; i < kv->n_step; i++) {
-        struct kv_sequence *s = &kv->sequences[kv->of_step[i]];
+    for (uint32_t i = 0; i < kv->base.n_step; i++) {
+        struct kv_sequence *s = &kv->base.sequences[kv->base.of_step[i]];
         wanted += kv_pages_for(kv, s, s->length + s->pending) - s->n_pages;
         if (kv_writes_shared(kv, s)) {
             int32_t page = s->pages[s->n_pages - 1];
             wanted += ++kv->claims[page] < kv->refs[page];
         }
     }
-    for (uint32_t i = 0; i < kv->n_step; i++) {
-        struct kv_sequence *s = &kv->sequences[kv->of_step[i]];
+    for (uint32_t i = 0; i < kv->base.n_step; i++) {
+        struct kv_sequence *s = &kv->base.sequences[kv->base.of_step[i]];
         if (s->n_pages)
             kv->claims[s->pages[s->n_pages - 1]] = 0;
     }
@@ -51,8 +51,8 @@ own_last_page(struct tnr_kv *kv, struct kv_sequence *s, tnb_err *err)
 static tnb_status
 take_pages(struct tnr_kv *kv, tnb_err *err)
 {
-    for (uint32_t i = 0; i < kv->n_step; i++) {
-        struct kv_sequence *s = &kv->sequences[kv->of_step[i]];
+    for (uint32_t i = 0; i < kv->base.n_step; i++) {
+        struct kv_sequence *s = &kv->base.sequences[kv->base.of_step[i]];
         int64_t want = kv_pages_for(kv, s, s->length + s->pending);
         TNB_TRY(kv_reserve(s, want, err));
         if (kv_writes_shared(kv, s))
@@ -76,9 +76,9 @@ aligned(uint64_t n)
 static void
 lay_out(const struct tnr_kv *kv, uint64_t at[KV_N_PARTS + 1], uint64_t count[KV_N_PARTS])
 {
-    uint64_t entries = 0, room = ALIGNED, n = kv->n_step, rows = (uint64_t)kv->rows;
-    for (uint32_t i = 0; i < kv->n_step; i++)
-        entries += (uint64_t)kv->sequences[kv->of_step[i]].n_pages;
+    uint64_t entries = 0, room = ALIGNED, n = kv->base.n_step, rows = (uint64_t)kv->rows;
+    for (uint32_t i = 0; i < kv->base.n_step; i++)
+        entries += (uint64_t)kv->base.sequences[kv->base.of_step[i]].n_pages;
     while (room < entries)
         room *= 2;
     const bool old = kv->latent;
@@ -106,7 +106,7 @@ room_for_integers(struct tnr_kv *kv, uint64_t n, tnb_err *err)
     if (n > kv->cap_device) {
         tnr_release(&kv->device_ints);
         kv->cap_device = 0;
-        TNB_TRY(tnr_storage_new_on(kv->device, tnr_vm_queue(kv->vm, kv->device),
+        TNB_TRY(tnr_storage_new_on(kv->base.device, tnr_vm_queue(kv->base.vm, kv->base.device),
                                    (n + n / 2) * sizeof *kv->host, NULL, &kv->device_ints, err));
         kv->cap_device = n + n / 2;
     }
@@ -137,14 +137,14 @@ static void
 fill(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1])
 {
     int32_t *part[KV_N_PARTS];
-    uint32_t n = kv->n_step;
+    uint32_t n = kv->base.n_step;
     int64_t P = kv->page_tokens, row = 0, entry = 0, old = 0;
     memset(kv->host, 0, at[KV_N_PARTS] * sizeof *kv->host);
     for (int p = 0; p < KV_N_PARTS; p++)
         part[p] = kv->host + at[p];
     part[KV_QO_INDPTR][0] = part[KV_PAGE_INDPTR][0] = 0;
     for (uint32_t i = 0; i < n; i++) {
-        const struct kv_sequence *s = &kv->sequences[kv->of_step[i]];
+        const struct kv_sequence *s = &kv->base.sequences[kv->base.of_step[i]];
         int64_t end = s->length + s->pending, last = (end - 1) % P + 1;
         int64_t layer = kv->layer_window;
         bool narrower = s->window && (!layer || s->window < layer);
@@ -186,7 +186,7 @@ make_views(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1], const uint64_t 
     const int n_parts = kv->latent ? KV_N_PARTS : KV_OLD_INDPTR;
     for (int p = 0; st == TNB_OK && p < n_parts; p++) {
         bool rows3 = p == KV_LENGTHS || p == KV_LAYER_LENGTHS;
-        int64_t dims[2] = {rows3 ? 3 : (int64_t)count[p], kv->n_step};
+        int64_t dims[2] = {rows3 ? 3 : (int64_t)count[p], kv->base.n_step};
         st = tnr_tensor_view(kv->device_ints.u.storage, at[p] * sizeof *kv->host, dims, rows3 + 1u,
                              TNB_I32, &kv->parts[p], err);
     }
@@ -204,39 +204,6 @@ make_views(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1], const uint64_t 
 /* ---- begin and end ---- */
 
 static tnb_status
-take_sequences(struct tnr_kv *kv, const int64_t *sequences, const int64_t *lengths, uint32_t n,
-               const char *function, tnb_err *err)
-{
-    if (n == 0 || n > kv->n_sequences)
-        return tnb_fail(err, TNB_INVALID, "%s: %" PRIu32 " sequences of %" PRIu32, function, n,
-                        kv->n_sequences);
-    for (uint32_t i = 0; i < n; i++) {
-        struct kv_sequence *s = kv_find(kv, sequences[i], function, err);
-        if (!s)
-            return TNB_NOT_FOUND;
-        if (lengths[i] < 1 || lengths[i] > kv->step_tokens - kv->rows) {
-            tnb_fail(err, lengths[i] < 1 ? TNB_INVALID : TNB_BOUNDS,
-                     "%s: %" PRId64 " tokens for sequence %" PRId64 ": a step has 1 to %" PRId64
-                     " tokens in all",
-                     function, lengths[i], sequences[i], kv->step_tokens);
-            tnb_hint(err, "append them in several steps");
-            return lengths[i] < 1 ? TNB_INVALID : TNB_BOUNDS;
-        }
-        if (s->pending)
-            return tnb_fail(err, TNB_INVALID, "%s: sequence %" PRId64 " is there twice", function,
-                            sequences[i]);
-        if (s->length > INT32_MAX / 2 - lengths[i])
-            return tnb_fail(err, TNB_BOUNDS, "%s: sequence %" PRId64 " is too long", function,
-                            sequences[i]);
-        s->pending = lengths[i];
-        kv->of_step[kv->n_step++] = (uint32_t)(s - kv->sequences);
-        kv->rows += lengths[i];
-        kv->one_row_each &= lengths[i] == 1;
-    }
-    return TNB_OK;
-}
-
-static tnb_status
 check_room(struct tnr_kv *kv, const char *function, tnb_err *err)
 {
     int64_t wanted = pages_wanted(kv);
@@ -246,8 +213,8 @@ check_room(struct tnr_kv *kv, const char *function, tnb_err *err)
              "%s: the cache is full: %" PRId64 " more tokens take %" PRId64 " pages of %" PRId64
              " tokens, and %" PRId64 " of %" PRId64 " pages are free",
              function, kv->rows, wanted, kv->page_tokens, kv->n_free, kv->n_pages);
-    if (kv->n_step == 1) {
-        const struct kv_sequence *s = &kv->sequences[kv->of_step[0]];
+    if (kv->base.n_step == 1) {
+        const struct kv_sequence *s = &kv->base.sequences[kv->base.of_step[0]];
         int64_t room = s->n_pages * kv->page_tokens - (s->length - s->evicted * kv->page_tokens);
         room = kv_writes_shared(kv, s) && !kv->n_free ? 0 : room + kv->n_free * kv->page_tokens;
         room -= kv_writes_shared(kv, s) && kv->n_free ? kv->page_tokens : 0;
@@ -273,49 +240,36 @@ drop_views(struct tnr_kv *kv)
 }
 
 void
-kv_end(struct tnr_kv *kv, bool keep)
+kv_end(struct kv_state *st, bool keep)
 {
+    struct tnr_kv *kv = (struct tnr_kv *)st;
     drop_views(kv);
-    for (uint32_t i = 0; i < kv->n_step; i++) {
-        struct kv_sequence *s = &kv->sequences[kv->of_step[i]];
-        if (keep)
-            s->length += s->pending;
-        s->pending = 0;
+    for (uint32_t i = 0; i < st->n_step; i++) {
+        struct kv_sequence *s = &st->sequences[st->of_step[i]];
         kv_trim(kv, s, s->length);
         if (keep)
             kv_evict(kv, s);
     }
-    kv->n_step = 0;
     kv->rows = 0;
-    kv->stepping = false;
 }
 
 tnb_status
-kv_begin(struct tnr_kv *kv, const int64_t *sequences, const int64_t *lengths, uint32_t n,
-         const char *function, tnb_err *err)
+kv_begin(struct kv_state *st, const char *function, tnb_err *err)
 {
+    struct tnr_kv *kv = (struct tnr_kv *)st;
     uint64_t at[KV_N_PARTS + 1], count[KV_N_PARTS];
-    kv->n_step = 0;
     kv->rows = 0;
     kv->one_row_each = true;
-    tnb_status st = take_sequences(kv, sequences, lengths, n, function, err);
-    if (st == TNB_OK)
-        st = check_room(kv, function, err);
-    if (st == TNB_OK)
-        st = take_pages(kv, err);
-    if (st == TNB_OK) {
-        lay_out(kv, at, count);
-        st = room_for_integers(kv, at[KV_N_PARTS], err);
+    for (uint32_t i = 0; i < st->n_step; i++) {
+        kv->rows += st->sequences[st->of_step[i]].pending;
+        kv->one_row_each &= st->sequences[st->of_step[i]].pending == 1;
     }
-    if (st == TNB_OK) {
-        fill(kv, at);
-        st = make_views(kv, at, count, err);
-    }
-    if (st != TNB_OK) {
-        kv_end(kv, false);
-        return st;
-    }
+    TNB_TRY(check_room(kv, function, err));
+    TNB_TRY(take_pages(kv, err));
+    lay_out(kv, at, count);
+    TNB_TRY(room_for_integers(kv, at[KV_N_PARTS], err));
+    fill(kv, at);
+    TNB_TRY(make_views(kv, at, count, err));
     memset(kv->owns, 0, (size_t)kv->n_layers);
-    kv->stepping = true;
     return TNB_OK;
 }

@@ -14,6 +14,8 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/kv_packed.c \
 	runtime/kv_pages.c \
 	runtime/kv_private.h \
+	runtime/kv_recurrent.c \
+	runtime/kv_state.c \
 	runtime/kv_step.c \
 	runtime/launch.c \
 	runtime/machine.c \

@@ -42,6 +42,14 @@ tests_llm_latent_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/latent.py
 EXTRA_DIST += tests/llm/latent.py
 
+# The state of recurrent models.
+check_PROGRAMS += tests/llm/recurrent
+tests_llm_recurrent_SOURCES = tests/llm/recurrent.c
+tests_llm_recurrent_CPPFLAGS = $(TEST_CPPFLAGS)
+tests_llm_recurrent_LDADD = $(RT_LIB) $(BASE_LIB)
+TESTS += tests/llm/recurrent.py
+EXTRA_DIST += tests/llm/recurrent.py
+
 # Checkpoints of all architectures against a reference.
 check_PROGRAMS += tests/llm/logits
 tests_llm_logits_SOURCES = tests/llm/logits.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paged cache of keys and values of a language model, for programs that drive one.
+/* The paged cache of keys and values of a language model, or the state of a recurrent one, for programs that drive one.
  *
  *     tnr_vm_call(vm, "create_paged_kv_cache", shapes, 5, &cache, &err)    each a shape of one extent: sequences at once, tokens in
  *                                                                              all, tokens of a step at most, tokens of a page, whether
@@ -18,6 +18,10 @@
  * Keys and values lie in pages: one tensor a layer, [pages, 2, heads of keys, tokens of a page, head dimension]. A page belongs to one
  * sequence, or to several after a fork; the first that appends to a shared page gets a copy of it. What does not fit is refused, and
  * changes nothing: nothing is ever shifted out silently.
+ *
+ * A recurrent model has a state of a fixed size instead ("create_rnn_state" of two shapes, sequences and history): the same functions, but
+ * no windows; forks copy, and tokens can be taken back as far as the history goes and no step of several tokens is in between (else
+ * TNB_UNSUPPORTED).
  *
  * Errors of all functions: TNB_TYPE, `cache` is no cache; TNB_NOT_FOUND, no such sequence; TNB_INVALID, an argument out of its
  * range, a call between begin and end that is allowed outside only, or a cache of another machine. The same functions are packed
@@ -73,11 +77,11 @@ typedef struct tnr_kv_info {
     uint32_t n_sequences;        /* there are */
     int64_t max_sequences;       /* at once */
     int64_t step_tokens;         /* of a step, at most */
-    int64_t page_tokens;         /* of a page */
+    int64_t page_tokens;         /* of a page; 0: the state of a recurrent model, which has none */
     int64_t n_pages, free_pages; /* one page stands for all layers */
     int64_t n_tokens;            /* of all sequences, shared ones counted for each */
-    uint64_t bytes;              /* of keys and values on the device */
-    tnb_dtype dtype;             /* of keys and values */
+    uint64_t bytes;              /* of keys and values, or states, on the device */
+    tnb_dtype dtype;             /* of keys and values, or the first state */
     int64_t n_layers;
 } tnr_kv_info;
 /* TNB_ABI: out->size is not known. */
