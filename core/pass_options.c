@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of a pass: looked up, checked, completed; and how a pass reads them. */
+/* Options of a pass and its part of the run's configuration: looked up, checked, completed; and how a pass reads them. */
 #include "pass_private.h"
 
 #include <unistd.h>
@@ -98,6 +98,25 @@ tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, cons
                            given);
 }
 
+const tn_node *
+tn_pass_config(tn_ctx *ctx, const tn_pass *pass, const tn_node *config, const char *origin)
+{
+    const char *owner = tn_strf(ctx, "pass %s", pass->base.name);
+    const tn_node *all = tn_dict_of(ctx, NULL, NULL, 0);
+    bool ok = true;
+    tn_loc at = tn_at(ctx, tn_loc_make(ctx, (tnb_place){.file = origin}));
+    for (const tn_attr_schema *k = pass->config; k && k->name; k++) {
+        const tn_node *v =
+            tn_schema_value(ctx, owner, "configuration", k, tn_dict_get(config, k->name));
+        if (tn_is_error(v) && !origin)
+            tnb_diag_note(tn_diags(ctx), "the caller gave it, in `config` of its options");
+        ok &= !tn_is_error(v);
+        all = ok ? tn_dict_set(ctx, all, k->name, v) : all;
+    }
+    tn_at(ctx, at);
+    return ok ? all : tn_error_node(ctx);
+}
+
 int64_t
 tn_option_int(const tn_pass_ctx *pc, const char *key)
 {
@@ -114,6 +133,37 @@ const char *
 tn_option_str(const tn_pass_ctx *pc, const char *key)
 {
     return tn_dict_str(pc->options, key, NULL);
+}
+
+const tn_node *
+tn_config_value(const tn_pass_ctx *pc, const char *key)
+{
+    const tn_node *v = tn_dict_get(pc->settings, key);
+    if (!v)
+        tn_error(pc->ctx, 0, TNB_INTERNAL,
+                 "a pass reads the configuration '%s', which its table `config` does not declare",
+                 key);
+    return v;
+}
+
+int64_t
+tn_config_int(const tn_pass_ctx *pc, const char *key)
+{
+    int64_t v;
+    return tn_int_value(tn_config_value(pc, key), &v) ? v : 0;
+}
+
+bool
+tn_config_bool(const tn_pass_ctx *pc, const char *key)
+{
+    return tn_config_int(pc, key) != 0;
+}
+
+const char *
+tn_config_str(const tn_pass_ctx *pc, const char *key)
+{
+    const tn_string_imm *s = tn_as_string_imm(tn_config_value(pc, key));
+    return s ? s->value : NULL;
 }
 
 const tn_module *

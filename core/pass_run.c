@@ -377,6 +377,9 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
     const tn_node *options = tn_pass_options(ctx, pass, item, m);
     if (tn_is_error(options))
         return fail(r, m, "in the options of");
+    const tn_node *settings = tn_pass_config(ctx, pass, r->opt->config, r->opt->config_origin);
+    if (tn_is_error(settings))
+        return fail(r, m, "in the configuration of");
     if (!dump_before(r, pass, m))
         return NULL;
     if (!load_needs(r, pass))
@@ -392,7 +395,8 @@ run_one(struct run *r, const tn_pass *pass, const tn_module *m)
                       .progress_user = r,
                       .note = take_note,
                       .note_user = r,
-                      .dir = item->dir};
+                      .dir = item->dir,
+                      .settings = settings};
     double start = now_s();
     tn_loc at = tn_at(ctx, 0);
     const tn_module *after = TN_WITHIN(ctx, "pass", pass, NULL, pass->run(&pc, m));

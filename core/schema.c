@@ -27,11 +27,17 @@ static const char *const wanted[] = {
 };
 _Static_assert(sizeof wanted / sizeof *wanted == TN_ATTR_VDEVICE + 1, "one row for each type");
 
+static bool
+is_bool(const tn_node *v)
+{
+    return tn_is(v, TN_KIND_INT_IMM) && tnb_dtype_is_bool(tn_dtype_of(v));
+}
+
 static const tn_node *
 to_int(tn_ctx *ctx, const tn_node *v)
 {
     int64_t i;
-    return tn_int_value(v, &i) ? tn_i64(ctx, i) : NULL;
+    return tn_int_value(v, &i) && !is_bool(v) ? tn_i64(ctx, i) : NULL;
 }
 
 static const tn_node *
@@ -40,7 +46,7 @@ to_float(tn_ctx *ctx, const tn_node *v)
     int64_t i;
     if (tn_is(v, TN_KIND_FLOAT_IMM))
         return tn_float_imm_of(ctx, TNB_F64, ((const tn_float_imm *)v)->value);
-    return tn_int_value(v, &i) ? tn_float_imm_of(ctx, TNB_F64, (double)i) : NULL;
+    return tn_int_value(v, &i) && !is_bool(v) ? tn_float_imm_of(ctx, TNB_F64, (double)i) : NULL;
 }
 
 static const tn_node *
@@ -334,6 +340,22 @@ unknown_names(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_sc
 }
 
 const tn_node *
+tn_schema_value(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *s,
+                const tn_node *given)
+{
+    const tn_node *v = given ? convert(ctx, s, given) : default_of(ctx, owner, what, s);
+    if (given && !v) {
+        tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what, s->name,
+                 wanted[s->type], tn_brief(ctx, given));
+        if (s->type == TN_ATTR_STR && (tn_is(given, TN_KIND_NONE) || tn_is_scalar(given)))
+            tnb_diag_hint(tn_diags(ctx),
+                          "a word that means something else is a text in quotes: %s=\"%s\"",
+                          s->name, tn_is(given, TN_KIND_NONE) ? "null" : tn_brief(ctx, given));
+    }
+    return v && (!given || check_allowed(ctx, owner, what, s, v)) ? v : tn_error_node(ctx);
+}
+
+const tn_node *
 tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
                 const tn_node *given)
 {
@@ -353,17 +375,9 @@ tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_
             !(schema[i].flags & TN_ATTR_OPTIONAL))
             v = NULL;
         keys[i] = schema[i].name;
-        values[i] = v ? convert(ctx, &schema[i], v) : default_of(ctx, owner, what, &schema[i]);
-        if (v && !values[i]) {
-            tn_error(ctx, 0, TNB_TYPE, "%s: %s '%s' must be %s, not %s", owner, what,
-                     schema[i].name, wanted[schema[i].type], tn_brief(ctx, v));
-            if (schema[i].type == TN_ATTR_STR && (tn_is(v, TN_KIND_NONE) || tn_is_scalar(v)))
-                tnb_diag_hint(tn_diags(ctx),
-                              "a word that means something else is a text in quotes: %s=\"%s\"",
-                              schema[i].name, tn_is(v, TN_KIND_NONE) ? "null" : tn_brief(ctx, v));
-        }
-        if (!values[i] || (v && !check_allowed(ctx, owner, what, &schema[i], values[i])))
-            return tn_error_node(ctx);
+        values[i] = tn_schema_value(ctx, owner, what, &schema[i], v);
+        if (tn_is_error(values[i]))
+            return values[i];
         same &= values[i] == v;
     }
     return same ? given : tn_dict_of(ctx, keys, values, n);

@@ -29,6 +29,10 @@ tn_value_of_text(tn_ctx *ctx, const char *text);
 const tn_node *
 tn_schema_apply(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *schema,
                 const tn_node *given);
+/* One value of it, NULL: the default. */
+const tn_node *
+tn_schema_value(tn_ctx *ctx, const char *owner, const char *what, const tn_attr_schema *s,
+                const tn_node *given);
 /* Whether the tensors among the arguments of an operator's call are what its schema accepts; false
  * after recording an error. */
 TNB_MUST_CHECK bool

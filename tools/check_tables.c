@@ -208,7 +208,7 @@ try_pass(tnt_session *s, tnt_finder *f, const tn_pass *p)
     no_empty(f, "alias", p->alias);
     tnt_in_range(f, "opt_level", p->opt_level, 0, 9);
     schema(s, f, "options", p->options);
-    tnt_no_empty_text(f, "config", p->config);
+    schema(s, f, "config", p->config);
     tnt_in_range(f, "keeps", (int64_t)p->keeps, TN_KEEPS_BITS, TN_KEEPS_INT8);
     tnt_known_flags(f, "flags", p->flags, TN_PASS_PARALLEL);
     needs(s, f, p->needs ? p->needs : "");

@@ -93,7 +93,8 @@ run_opt(tnt_session *s, const tnt_args *a)
         (target.kind && !tnk_pipeline_make(s->ctx, s->conf, &target, profile, &pipeline)) ||
         !tnk_pass_list_expand(s->ctx, target.kind ? &pipeline : NULL, &list) ||
         !tnk_pass_list_configure(s->ctx, s->conf, &list) ||
-        !tnk_check_config(s->ctx, s->conf, target.kind ? &target : NULL, opt.config, &list)) {
+        !tnk_check_config(s->ctx, s->conf, target.kind ? &target : NULL, opt.config,
+                          opt.config_origin, &list)) {
         tnt_report(s);
         return TNT_FAILED;
     }
@@ -109,6 +110,7 @@ run_opt(tnt_session *s, const tnt_args *a)
     const char **notes = TNB_NEW_N(tn_arena(s->ctx), const char *, list.n + 1);
     tn_pass_run run = {.target = target.target,
                        .config = tnk_pass_config(s->ctx, s->conf, opt.config),
+                       .config_origin = opt.config_origin,
                        .opt_level = level ? (int)level : -1,
                        .no_verify = opt.no_verify_ir,
                        .roundtrip = opt.roundtrip,

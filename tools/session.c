@@ -489,22 +489,25 @@ cache_options(tnt_session *s, tnk_compile_options *opt)
 
 /* KEY=JSON, e.g. relax.FuseOps.max_depth=10 */
 static bool
-pass_config(tnt_session *s, const tnt_args *a, const tn_node **config)
+pass_config(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
     uint32_t n;
     const char **given = tnt_values(a, "pass-config", &n);
     bool ok = given != NULL;
+    opt->config_origin = "--pass-config";
     for (uint32_t i = 0; ok && i < n; i++) {
         const char *eq = strchr(given[i], '=');
+        const char *key = eq ? tn_strn(s->ctx, given[i], (size_t)(eq - given[i])) : NULL;
         tnb_err err = {0};
         const tn_node *v = eq ? tn_value_from_json(s->ctx, eq + 1, strlen(eq + 1), &err) : NULL;
-        if (v)
-            *config =
-                tn_dict_set(s->ctx, *config, tn_strn(s->ctx, given[i], (size_t)(eq - given[i])), v);
+        ok = false;
+        if (v && tn_dict_get(opt->config, key))
+            tnt_usage(a->command, "option '--pass-config' gives '%s' twice", key);
+        else if (v)
+            ok = (opt->config = tn_dict_set(s->ctx, opt->config, key, v)) != NULL;
         else
             tnt_usage(a->command, "option '--pass-config': expected KEY=JSON, found '%s'%s%s",
                       given[i], *err.message ? ": " : "", err.message);
-        ok = v != NULL;
     }
     free(given);
     return ok;
@@ -523,7 +526,7 @@ tnt_compile_options(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
     if (!tnt_int(a, "jobs", 0, 1, 1024, &jobs) ||
         !tnt_int(a, "verify-budget", 0, 1, INT64_MAX, &budget) ||
         !tnt_int(a, "seed", 0, 0, INT64_MAX, &seed) || !debug_options(s, a, opt) ||
-        !dump_options(s, a, opt) || !pass_config(s, a, &opt->config))
+        !dump_options(s, a, opt) || !pass_config(s, a, opt))
         return false;
     opt->jobs = (int)jobs;
     opt->seed = (uint64_t)seed;

@@ -73,9 +73,7 @@ show_pass(tnt_session *s, const tnt_args *a, const char *name)
     printf("%s: %s\noptimization level %d; keeps %s\n", p->base.name, p->base.doc, p->opt_level,
            tnt_keeps_words(p->keeps));
     tnt_print_schema(s, p->options, "options");
-    for (const char *const *k = p->config; k && *k; k++)
-        printf("%s%s", k == p->config ? "reads the configuration " : ", ", *k);
-    fputs(p->config ? "\n" : "", stdout);
+    tnt_print_schema(s, p->config, "pass configuration (--pass-config KEY=JSON)");
     return TNT_OK;
 }
 

@@ -53,7 +53,7 @@ tnt_pass_json(tnt_session *s, const tn_pass *p)
     return tn_dictv(s->ctx, "name", text(s, p->base.name), "doc", text(s, p->base.doc), "opt_level",
                     tn_i64(s->ctx, p->opt_level), "keeps", text(s, tnt_keeps_words(p->keeps)),
                     "options", tnt_schema_json(s, p->options), "config",
-                    texts(s, p->config, count_of(p->config)), NULL);
+                    tnt_schema_json(s, p->config), NULL);
 }
 
 const tn_node *

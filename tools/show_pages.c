@@ -60,9 +60,10 @@ static const char passes_head[] =
     "Every pass that a plugin provides, from the schemas that also check pass lists. In a list a "
     "pass stands as `NAME` or\n"
     "`NAME{option=value,...}`; `[pass NAME]` in an INI file gives options wherever it stands "
-    "(configuration.md). `tenon show pipeline\n"
-    "TARGET` prints the lists that are in effect on this machine; named below are those that "
-    "targets have without INI files.\n";
+    "(configuration.md). `--pass-config KEY=JSON`\n"
+    "gives the keys of the run's configuration. `tenon show pipeline TARGET` prints the lists that "
+    "are in effect\n"
+    "on this machine; named below are those that targets have without INI files.\n";
 
 /* Where a pass stands: a line a target, with each place's phase and options. */
 static void
@@ -116,6 +117,7 @@ tnt_show_passes(tnt_session *s)
                text_or(pass->base.doc, ""), p[i].plugin->name, pass->opt_level,
                tnt_keeps_words(pass->keeps));
         tnt_print_schema_table(s, pass->options, "option");
+        tnt_print_schema_table(s, pass->config, "pass configuration");
         print_places(&all, pass);
     }
     return TNT_OK;

@@ -68,7 +68,7 @@ check_config(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target *t,
              const tnk_pipeline *p)
 {
     tn_pass_list all = phases(ctx, p, TNK_LIBRARY_DISPATCH, TNK_FINALIZE);
-    return tnk_check_config(ctx, opt->conf, t, opt->config, &all);
+    return tnk_check_config(ctx, opt->conf, t, opt->config, opt->config_origin, &all);
 }
 
 /* Who may not drop a pass of the target may not have it skipped either. */
@@ -92,6 +92,7 @@ run_phases(tn_ctx *ctx, const tn_module *m, const tnk_target *t, const tnk_pipel
     tn_pass_list all = phases(ctx, p, first, last);
     tn_pass_run run = {.target = t->target,
                        .config = tnk_pass_config(ctx, opt->conf, opt->config),
+                       .config_origin = opt->config_origin,
                        .opt_level = opt->opt_level,
                        .no_verify = opt->no_verify_ir,
                        .roundtrip = opt->roundtrip,

@@ -74,9 +74,13 @@ void
 driver_forget_repeated(tnb_diags *d, uint32_t from);
 
 /* ---- settings.c ---- */
-/* Whether a pass reads the key of the passes' configuration, with a warning if none of the list does; an error is recorded. */
 bool
-driver_check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list);
+driver_pass_reads(const tn_pass *pass, const char *key);
+/* Whether a pass reads the key of the passes' configuration and the value is of its type, with a warning if none of the list reads it,
+ * which is that of `t` (NULL: nobody's); an error is recorded. `origin`: see tn_pass_config. */
+bool
+driver_check_key(tn_ctx *ctx, const tn_pair *p, const char *origin, const tnk_target *t,
+                 const tn_pass_list *list);
 /* Whether a plugin promises the thing, be it used or not. */
 bool
 driver_promised(tn_ctx *ctx, const char *kind, const char *name);

@@ -79,6 +79,7 @@ driver_fallback_kernels(tn_ctx *ctx, struct driver_variant *v, const tnk_compile
     /* nothing is compacted here: the variant's module and kernels have to stay where they are */
     tn_pass_run run = {.target = v->fallback.target,
                        .config = tnk_pass_config(ctx, opt->conf, opt->config),
+                       .config_origin = opt->config_origin,
                        .opt_level = opt->opt_level,
                        .no_verify = opt->no_verify_ir};
     m = tn_run_passes(ctx, m, &p.phases[TNK_LEGALIZE], &run);

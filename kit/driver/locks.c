@@ -83,16 +83,6 @@ setting_of(const char *key)
     return NULL;
 }
 
-static bool
-reads(tn_ctx *ctx, const tn_pass_item *item, const char *key)
-{
-    const tn_pass *pass = tn_find_pass(tn_ctx_registry(ctx), item->name, NULL);
-    for (const char *const *k = pass ? pass->config : NULL; k && *k; k++)
-        if (strcmp(*k, key) == 0)
-            return true;
-    return false;
-}
-
 /* What locks a key: the setting of the same effect, or the phase of the target with a pass that reads it. */
 static const tnb_conf_value *
 config_lock(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const tn_pass_list *list,
@@ -101,26 +91,27 @@ config_lock(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const tn_pas
     const char *setting = setting_of(key);
     const tnb_conf_value *by = setting ? tnb_conf_locked(conf, "tenon", "", setting) : NULL;
     for (uint32_t i = 0; t && i < list->n && !by; i++)
-        if (list->at[i].phase && reads(ctx, &list->at[i], key))
+        if (list->at[i].phase &&
+            driver_pass_reads(tn_find_pass(tn_ctx_registry(ctx), list->at[i].name, NULL), key))
             by = driver_lock(conf, "pipeline", t->name, t->kind, list->at[i].phase);
     return by;
 }
 
 bool
 tnk_check_config(tn_ctx *ctx, const tnb_conf *conf, const tnk_target *t, const tn_node *config,
-                 const tn_pass_list *list)
+                 const char *origin, const tn_pass_list *list)
 {
     const tn_dict *d = tn_as_dict(config);
     bool ok = true;
     for (uint32_t i = 0; d && i < d->items.n; i++) {
-        const char *key = tn_as_pair(d->items.at[i])->key;
-        const tnb_conf_value *by = config_lock(ctx, conf, t, list, key);
+        const tn_pair *p = tn_as_pair(d->items.at[i]);
+        const tnb_conf_value *by = config_lock(ctx, conf, t, list, p->key);
         if (by)
-            driver_refuse_locked(ctx, (tnb_place){0}, by,
+            driver_refuse_locked(ctx, (tnb_place){.file = origin}, by,
                                  "the pass configuration '%s' may not be set here: the site has "
                                  "locked what it changes",
-                                 key);
-        ok &= !by && driver_check_key(ctx, key, list);
+                                 p->key);
+        ok &= !by && driver_check_key(ctx, p, origin, t, list);
     }
     return ok;
 }

@@ -477,14 +477,16 @@ tnk_pass_config(tn_ctx *ctx, const tnb_conf *conf, const tn_node *config)
     if (fallback && !tn_dict_get(config, "tenon.fallback"))
         config = tn_dict_set(ctx, config, "tenon.fallback", tn_bool(ctx, true));
     const char **files = tnk_tuning_files(ctx, conf, &n);
-    if (!n || tn_dict_get(config, "tenon.tuning_db"))
-        return config;
-    tn_list paths = {0};
-    for (uint32_t i = 0; i < n; i++)
-        paths = tn_list_append(ctx, paths, tn_string(ctx, files[i]));
+    if (n && !tn_dict_get(config, "tenon.tuning_db")) {
+        tn_list paths = {0};
+        for (uint32_t i = 0; i < n; i++)
+            paths = tn_list_append(ctx, paths, tn_string(ctx, files[i]));
+        config = tn_dict_set(ctx, config, "tenon.tuning_db", tn_array_of(ctx, paths));
+    }
     tnb_conf_int(conf, "tenon", "", "threads", 0, &threads, NULL);
-    config = tn_dict_set(ctx, config, "tenon.tuning_db", tn_array_of(ctx, paths));
-    return tn_dict_set(ctx, config, "tenon.tuning_threads", tn_i64(ctx, threads));
+    if (threads && !tn_dict_get(config, "tenon.tuning_threads"))
+        config = tn_dict_set(ctx, config, "tenon.tuning_threads", tn_i64(ctx, threads));
+    return config;
 }
 
 void

@@ -314,49 +314,65 @@ tnk_check_sections(tn_ctx *ctx, const tnb_conf *conf)
 
 /* ---- the passes' configuration ---- */
 
-static bool
-reads(const tn_pass *pass, const char *key)
+bool
+driver_pass_reads(const tn_pass *pass, const char *key)
 {
-    for (const char *const *k = pass ? pass->config : NULL; k && *k; k++)
-        if (strcmp(*k, key) == 0)
+    for (const tn_attr_schema *k = pass ? pass->config : NULL; k && k->name; k++)
+        if (strcmp(k->name, key) == 0)
             return true;
     return false;
 }
 
-/* All keys that passes read, those of every plugin. */
-static const char **
-all_keys(tn_ctx *ctx, uint32_t *n)
+/* A pass of the list that reads the key; NULL: none. */
+static const tn_pass *
+reader_in(tn_ctx *ctx, const char *key, const tn_pass_list *list)
+{
+    for (uint32_t i = 0; i < list->n; i++) {
+        const tn_pass *pass = tn_find_pass(tn_ctx_registry(ctx), list->at[i].name, NULL);
+        if (driver_pass_reads(pass, key))
+            return pass;
+    }
+    return NULL;
+}
+
+/* Among the passes of every plugin; NULL after recording an error: none reads the key. */
+static const tn_pass *
+any_reader(tn_ctx *ctx, const char *key, tnb_place place)
 {
     tn_registry *reg = tn_ctx_registry(ctx);
     TNB_VEC(const char *) keys = {0};
     const tn_pass *pass;
     tn_registry_load_all(reg, "pass");
-    for (uint32_t i = 0; (pass = tn_registry_entry(reg, "pass", i)); i++)
-        for (const char *const *k = pass->config; k && *k; k++)
-            TNB_PUSH(tn_arena(ctx), keys, *k);
-    *n = keys.n;
-    return keys.at;
-}
-
-bool
-driver_check_key(tn_ctx *ctx, const char *key, const tn_pass_list *list)
-{
-    uint32_t n;
-    for (uint32_t i = 0; i < list->n; i++)
-        if (reads(tn_find_pass(tn_ctx_registry(ctx), list->at[i].name, NULL), key))
-            return true;
-    const char **keys = all_keys(ctx, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (strcmp(keys[i], key) == 0) {
-            tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, (tnb_place){0},
-                       "the configuration '%s' has no effect: no pass of the list reads it", key);
-            return true;
-        }
-    tn_error(ctx, 0, TNB_NOT_FOUND, "no pass reads the configuration '%s'", key);
-    const char *near = tnb_nearest(key, keys, n);
+    for (uint32_t i = 0; (pass = tn_registry_entry(reg, "pass", i)); i++) {
+        if (driver_pass_reads(pass, key))
+            return pass;
+        for (const tn_attr_schema *k = pass->config; k && k->name; k++)
+            TNB_PUSH(tn_arena(ctx), keys, k->name);
+    }
+    tnb_report(tn_diags(ctx), TNB_ERROR, TNB_NOT_FOUND, place,
+               "no pass reads the configuration '%s'", key);
+    const char *near = tnb_nearest(key, keys.at, keys.n);
     if (near)
         tnb_diag_hint(tn_diags(ctx), "did you mean '%s'?", near);
     else
         tnb_diag_hint(tn_diags(ctx), "tenon show pass NAME tells what a pass reads");
-    return false;
+    return NULL;
+}
+
+bool
+driver_check_key(tn_ctx *ctx, const tn_pair *p, const char *origin, const tnk_target *t,
+                 const tn_pass_list *list)
+{
+    const tnb_place place = {.file = origin};
+    const tn_pass *in_list = reader_in(ctx, p->key, list),
+                  *pass = in_list ? in_list : any_reader(ctx, p->key, place);
+    if (!pass ||
+        tn_is_error(tn_pass_config(ctx, pass, tn_dict_of(ctx, &p->key, &p->value, 1), origin)))
+        return false;
+    if (!in_list)
+        tnb_report(tn_diags(ctx), TNB_WARNING, TNB_NOT_FOUND, place,
+                   "the configuration '%s' has no effect%s%s%s: no pass of %s reads it", p->key,
+                   t ? " for the target '" : "", t ? t->name : "", t ? "'" : "",
+                   t ? "its pipeline" : "the list");
+    return true;
 }

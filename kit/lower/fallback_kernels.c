@@ -64,7 +64,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 {
     tn_registry *reg = tn_ctx_registry(pc->ctx);
     fallback fb = {.to = tn_option_str(pc, "to")};
-    fb.allowed = tn_dict_int(pc->config, "tenon.fallback", 0) != 0;
+    fb.allowed = tn_config_bool(pc, "tenon.fallback");
     fb.kind = pc->target && reg ? tn_find_target(reg, pc->target->kind, NULL) : NULL;
     fb.takes = takes_of(fb.kind);
     if (!fb.takes || !strcmp(fb.kind->base.name, fb.to))
@@ -78,7 +78,10 @@ static const tn_attr_schema options[] = {
     {0},
 };
 
-static const char *const config_keys[] = {"tenon.fallback", NULL};
+static const tn_attr_schema config[] = {
+    {"tenon.fallback", TN_ATTR_BOOL, 0, "False",
+     "give the target of the option 'to' what the target does not take, with a warning"},
+    {.name = NULL}};
 
 const tn_pass tnk_pass_fallback_kernels = {
     .base.size = sizeof(tn_pass),
@@ -89,5 +92,5 @@ const tn_pass tnk_pass_fallback_kernels = {
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "target",
-    .config = config_keys,
+    .config = config,
 };

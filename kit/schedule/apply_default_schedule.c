@@ -228,12 +228,12 @@ tnk_find_rule(tn_ctx *ctx, const tn_target *target, const char *name)
 static bool
 read_tuning(const tn_pass_ctx *pc, apply_state *st)
 {
-    const tn_array *files = tn_as_array(tn_dict_get(pc->config, "tenon.tuning_db"));
+    const tn_array *files = tn_as_array(tn_config_value(pc, "tenon.tuning_db"));
     tnb_err err = {0};
     if (!files || !files->items.n)
         return true;
     st->tuned = tn_dict_of(pc->ctx, NULL, NULL, 0);
-    st->threads = tn_dict_int(pc->config, "tenon.tuning_threads", 0);
+    st->threads = tn_config_int(pc, "tenon.tuning_threads");
     if (!(st->tuning = tnk_tuning_new()))
         tnb_fail(&err, TNB_NO_MEMORY, "no memory for the tuning database");
     for (uint32_t i = 0; st->tuning && err.status == TNB_OK && i < files->items.n; i++) {
@@ -298,7 +298,11 @@ static const tn_attr_schema options[] = {
     {0},
 };
 
-static const char *const config_keys[] = {"tenon.tuning_db", "tenon.tuning_threads", NULL};
+static const tn_attr_schema config[] = {
+    {"tenon.tuning_db", TN_ATTR_STRS, 0, "[]", "tuning databases to read, in this order"},
+    {"tenon.tuning_threads", TN_ATTR_INT, 0, "0",
+     "take times measured with this number of threads; 0: with the number measured last", ">=0"},
+    {.name = NULL}};
 
 const tn_pass tnk_pass_apply_default_schedule = {
     .base.size = sizeof(tn_pass),
@@ -308,5 +312,5 @@ const tn_pass tnk_pass_apply_default_schedule = {
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
     .needs = "rule tensor_intrin",
-    .config = config_keys,
+    .config = config,
 };

@@ -15,8 +15,6 @@
 
 #include "tenon/core/walk.h"
 
-enum { DEFAULT_MAX_DEPTH = 256 };
-
 /* ---- the graph of one function ---- */
 
 typedef struct scan {
@@ -186,10 +184,8 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         level = pc->opt_level;
     if (level == 0)
         return m;
-    int64_t depth = tn_dict_int(pc->config, "relax.FuseOps.max_depth", DEFAULT_MAX_DEPTH);
-    uint32_t max_depth = depth <= 0          ? DEFAULT_MAX_DEPTH
-                         : depth > INT32_MAX ? INT32_MAX
-                                             : (uint32_t)depth;
+    int64_t depth = tn_config_int(pc, "relax.FuseOps.max_depth");
+    uint32_t max_depth = depth > INT32_MAX ? INT32_MAX : (uint32_t)depth;
 
     tn_builder *b = tn_builder_new(pc->ctx, m);
     TNB_VEC(const char *) names = {0};
@@ -215,7 +211,9 @@ static const tn_attr_schema options[] = {{"fuse_opt_level", TN_ATTR_INT, 0, "-1"
                                           "-1: the level of the run; 0: nothing is fused"},
                                          {0}};
 
-static const char *const config_keys[] = {"relax.FuseOps.max_depth", NULL};
+static const tn_attr_schema config[] = {{"relax.FuseOps.max_depth", TN_ATTR_INT, 0, "256",
+                                         "most operators in one function", ">=1"},
+                                        {.name = NULL}};
 
 const tn_pass transform_fuse_ops = {
     .base.size = sizeof(tn_pass),
@@ -224,5 +222,5 @@ const tn_pass transform_fuse_ops = {
     .options = options,
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
-    .config = config_keys,
+    .config = config,
 };

@@ -590,9 +590,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
 {
     legalizer l = {.pc = pc, .ctx = pc->ctx, .arena = tn_scratch(pc->ctx)};
     const tn_array *skip = tn_as_array(tn_dict_get(pc->options, "skip_ops"));
-    int64_t apply = 1;
-    if (tn_int_value(tn_dict_get(pc->config, "relax.transform.apply_legalize_ops"), &apply) &&
-        !apply)
+    if (!tn_config_bool(pc, "relax.transform.apply_legalize_ops"))
         return m;
     l.skip = skip ? skip->items : (tn_list){0};
     l.warn = tn_option_bool(pc, "enable_warning");
@@ -627,7 +625,9 @@ static const tn_attr_schema options[] = {
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},
 };
 
-static const char *const config_keys[] = {"relax.transform.apply_legalize_ops", NULL};
+static const tn_attr_schema config[] = {{"relax.transform.apply_legalize_ops", TN_ATTR_BOOL, 0,
+                                         "True", "False: the pass leaves the module as it is"},
+                                        {.name = NULL}};
 
 const tn_pass transform_legalize_ops = {
     .base.size = sizeof(tn_pass),
@@ -639,5 +639,5 @@ const tn_pass transform_legalize_ops = {
     .flags = TN_PASS_PARALLEL,
     .run = run,
     .needs = "op legalizer",
-    .config = config_keys,
+    .config = config,
 };

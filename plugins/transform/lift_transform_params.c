@@ -331,7 +331,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
         if (!made)
             return NULL;
     }
-    bool consume = tn_dict_int(pc->config, "relax.lift_transform_params.consume_params", 0) != 0;
+    bool consume = tn_config_bool(pc, "relax.lift_transform_params.consume_params");
     for (uint32_t i = 0; i < made->names.n; i++) {
         const char *name = tn_module_name(made, i);
         const tn_node *f = made->funcs.at[i];
@@ -427,7 +427,10 @@ static const tn_attr_schema options[] = {
     {NULL, TN_ATTR_ANY, 0, NULL, NULL},
 };
 
-static const char *const config_keys[] = {"relax.lift_transform_params.consume_params", NULL};
+static const tn_attr_schema config[] = {
+    {"relax.lift_transform_params.consume_params", TN_ATTR_BOOL, 0, "False",
+     "the lifted function releases each weight after its last use"},
+    {.name = NULL}};
 
 const tn_pass transform_lift_transform_params = {
     .base.size = sizeof(tn_pass),
@@ -439,5 +442,5 @@ const tn_pass transform_lift_transform_params = {
     .run = run,
     .needs = "op",
     .adapt = adapt,
-    .config = config_keys,
+    .config = config,
 };

@@ -228,7 +228,7 @@ rewrite_function(rewriting *w, const cuda_graph_plan *p)
 static const tn_module *
 run(const tn_pass_ctx *pc, const tn_module *m)
 {
-    if (!tn_dict_int(pc->config, "relax.backend.use_cuda_graph", 0))
+    if (!tn_config_bool(pc, "relax.backend.use_cuda_graph"))
         return m;
     rewriting w = {.ctx = pc->ctx, .b = tn_builder_new(pc->ctx, m)};
     cuda_graph_plan *plans = TNB_NEW_N(tn_scratch(pc->ctx), cuda_graph_plan, m->names.n);
@@ -257,7 +257,10 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return tn_module_set_all(pc->ctx, tn_builder_module(w.b), names, funcs, n);
 }
 
-static const char *const config_keys[] = {"relax.backend.use_cuda_graph", NULL};
+static const tn_attr_schema config[] = {
+    {"relax.backend.use_cuda_graph", TN_ATTR_BOOL, 0, "False",
+     "capture kernel launches into graphs; False: the pass leaves the module as it is"},
+    {.name = NULL}};
 
 const tn_pass transform_rewrite_cuda_graph = {
     .base.size = sizeof(tn_pass),
@@ -267,5 +270,5 @@ const tn_pass transform_rewrite_cuda_graph = {
                 "relax.backend.use_cuda_graph)",
     .keeps = TN_KEEPS_BITS,
     .run = run,
-    .config = config_keys,
+    .config = config,
 };

@@ -106,8 +106,7 @@ compile(runner *r, const char *symbol, const tn_function *fn, const char *codege
         TN_WITHIN(r->ctx, "external code generator", e, NULL,
                   e->compile(e->self, r->ctx, symbol, fn, r->pc->target, options, &payload));
     const tn_node *attrs = tn_dict_set(r->ctx, fn->attrs, "Codegen", NULL);
-    bool fallback =
-        tn_option_bool(r->pc, "fallback") || tn_dict_int(r->pc->config, "tenon.fallback", 0) != 0;
+    bool fallback = tn_option_bool(r->pc, "fallback") || tn_config_bool(r->pc, "tenon.fallback");
     if (s == TNB_UNSUPPORTED && fallback) {
         /* an error that the generator recorded becomes the warning's reason */
         const char *why = "";
@@ -235,7 +234,10 @@ static const tn_attr_schema options[] = {
     {"entry_functions", TN_ATTR_STRS, 0, "[]", "functions to keep besides the public ones"},
     {0}};
 
-static const char *const config_keys[] = {"tenon.fallback", NULL};
+static const tn_attr_schema config[] = {
+    {"tenon.fallback", TN_ATTR_BOOL, 0, "False",
+     "a function that its library does not take stays the target's, with a warning"},
+    {.name = NULL}};
 
 const tn_pass transform_run_codegen = {
     .base.size = sizeof(tn_pass),
@@ -245,5 +247,5 @@ const tn_pass transform_run_codegen = {
     .keeps = TN_KEEPS_BITS,
     .run = run,
     .needs = "op external",
-    .config = config_keys,
+    .config = config,
 };

@@ -82,6 +82,32 @@ run_litter(const tn_pass_ctx *pc, const tn_module *m)
     return tn_module_set(ctx, m, "g", tn_function_of(ctx, (tn_list){&x, 1}, x, NULL, true, NULL));
 }
 
+/* Puts what it reads of the configuration into the module's attributes. */
+static const tn_module *
+run_configured(const tn_pass_ctx *pc, const tn_module *m)
+{
+    const tn_node *attrs = m->attrs;
+    attrs = tn_dict_set(pc->ctx, attrs, "depth", tn_i64(pc->ctx, tn_config_int(pc, "t.depth")));
+    attrs = tn_dict_set(pc->ctx, attrs, "on", tn_i64(pc->ctx, tn_config_bool(pc, "t.on")));
+    attrs = tn_dict_set(pc->ctx, attrs, "name", tn_string(pc->ctx, tn_config_str(pc, "t.name")));
+    attrs = tn_dict_set(pc->ctx, attrs, "files", tn_config_value(pc, "t.files"));
+    return tn_module_with_attrs(pc->ctx, m, attrs);
+}
+
+static const tn_module *
+run_undeclared(const tn_pass_ctx *pc, const tn_module *m)
+{
+    assert_false(tn_config_bool(pc, "t.other"));
+    return m;
+}
+
+static const tn_attr_schema configuration[] = {
+    {"t.depth", TN_ATTR_INT, 0, "256", NULL, ">=1"},
+    {"t.on", TN_ATTR_BOOL, 0, "False", NULL},
+    {"t.name", TN_ATTR_STR, 0, "\"none\"", NULL, "none|some"},
+    {"t.files", TN_ATTR_STRS, 0, "[]", NULL},
+    {NULL, 0, 0, NULL, NULL},
+};
 static const tn_attr_schema mark_options[] = {
     {"value", TN_ATTR_INT, 0, "7", NULL},
     {"label", TN_ATTR_STR, 0, "\"none\"", NULL},
@@ -101,8 +127,10 @@ PASS(Silent, run_silent);
 PASS(Map, run_map);
 PASS(Litter, run_litter);
 PASS(Third, run_break, .opt_level = 3);
-static const tn_pass *const passes[] = {&Nothing, &Mark, &Break,  &Fail,
-                                        &Silent,  &Map,  &Litter, &Third};
+PASS(Configured, run_configured, .config = configuration);
+PASS(Undeclared, run_undeclared, .config = configuration);
+static const tn_pass *const passes[] = {&Nothing, &Mark,   &Break, &Fail,       &Silent,
+                                        &Map,     &Litter, &Third, &Configured, &Undeclared};
 static const tn_plugin_desc plugin = {.head = {.size = sizeof plugin, .name = "test"},
                                       .passes = passes,
                                       .n_passes = sizeof passes / sizeof *passes};
@@ -241,6 +269,69 @@ options_are_checked_and_completed(void **state)
     tnb_diags_clear(tn_diags(f->ctx));
     assert_null(run(f, "Mark{value=@attr(absent)}", NULL, NULL));
     assert_non_null(strstr(tnb_diags_get(tn_diags(f->ctx), 0)->message, "no attribute 'absent'"));
+}
+
+/* The configuration of a run of Configured from a program: "key=JSON ..."; the module, or NULL. */
+static const tn_module *
+configured(struct fixture *f, const char *key, const char *json, const char *origin)
+{
+    tnb_err err = {0};
+    const tn_node *v = tn_value_from_json(f->ctx, json, strlen(json), &err);
+    assert_non_null(v);
+    tn_pass_run r = {.config = tn_dict_set(f->ctx, NULL, key, v), .config_origin = origin};
+    tnb_diags_clear(tn_diags(f->ctx));
+    return run(f, "Configured", &r, NULL);
+}
+
+static void
+the_configuration_is_checked_and_completed(void **state)
+{
+    struct fixture *f = *state;
+    const tn_module *m = run(f, "Configured", NULL, NULL);
+    assert_int_equal(tn_dict_int(m->attrs, "depth", 0), 256);
+    assert_int_equal(tn_dict_int(m->attrs, "on", 7), 0);
+    assert_string_equal(tn_dict_str(m->attrs, "name", ""), "none");
+    assert_int_equal(tn_as_array(tn_dict_get(m->attrs, "files"))->items.n, 0);
+    assert_int_equal(tn_dict_int(configured(f, "t.depth", "3", NULL)->attrs, "depth", 0), 3);
+    assert_int_equal(tn_dict_int(configured(f, "t.on", "true", NULL)->attrs, "on", 0), 1);
+    assert_int_equal(tn_dict_int(configured(f, "t.on", "1", NULL)->attrs, "on", 0), 1);
+    assert_string_equal(tn_dict_str(configured(f, "t.name", "\"some\"", NULL)->attrs, "name", ""),
+                        "some");
+    m = configured(f, "t.files", "\"a\"", NULL); /* one stands for a list of one */
+    assert_int_equal(tn_as_array(tn_dict_get(m->attrs, "files"))->items.n, 1);
+    static const char *const wrong[][3] = {
+        {"t.depth", "true", "must be an integer, not True"},
+        {"t.depth", "\"3\"", "must be an integer, not \"3\""},
+        {"t.depth", "1.5", "must be an integer, not 1.5"},
+        {"t.depth", "null", "must be an integer, not None"},
+        {"t.depth", "[3]", "must be an integer, not [3]"},
+        {"t.depth", "0", "is 0, expected at least 1"},
+        {"t.on", "7", "must be true or false, not 7"},
+        {"t.on", "\"true\"", "must be true or false, not \"true\""},
+        {"t.on", "null", "must be true or false, not None"},
+        {"t.name", "3", "must be a text, not 3"},
+        {"t.name", "\"sone\"", "is \"sone\", expected none or some"},
+        {"t.files", "[\"a\", 1]", "must be a list of texts, not [\"a\", 1]"},
+        {"t.files", "{}", "must be a list of texts, not {}"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (int by_program = 0; by_program < 2; by_program++) {
+            const char *key = wrong[i][0], *text = wrong[i][2];
+            assert_null(configured(f, key, wrong[i][1], by_program ? NULL : "--there"));
+            assert_int_equal(tnb_diags_errors(tn_diags(f->ctx)), 1);
+            const tnb_diag *d = tnb_diags_get(tn_diags(f->ctx), 0);
+            const char *want = tn_strf(f->ctx, "pass Configured: configuration '%s' %s", key, text);
+            assert_string_equal(d->message, want);
+            if (by_program)
+                assert_non_null(strstr(d->notes[0], "the caller gave it"));
+            else
+                assert_string_equal(d->place.file, "--there");
+            assert_non_null(strstr(d->notes[d->n_notes - 1], "configuration of pass Configured"));
+        }
+    tnb_diags_clear(tn_diags(f->ctx));
+    assert_null(run(f, "Undeclared", NULL, NULL));
+    assert_non_null(strstr(tnb_diags_get(tn_diags(f->ctx), 0)->message,
+                           "reads the configuration 't.other', which its table `config`"));
 }
 
 /* ---- running ---- */
@@ -533,6 +624,7 @@ main(void)
         P(lists_print_as_they_were_read),
         P(hostile_lists_are_refused_with_a_place),
         P(options_are_checked_and_completed),
+        P(the_configuration_is_checked_and_completed),
         P(a_broken_pass_is_named),
         P(passes_are_skipped_stopped_and_levelled),
         P(an_ill_formed_input_is_told_before_any_pass),

@@ -241,7 +241,7 @@ static const struct bad bads[] = {
     BAD("pass.alias", pass.alias, ""),
     BAD("pass.opt_level", pass.opt_level, -4),
     BAD("pass.options", pass.options, odd_default),
-    BAD("pass.config", pass.config, empty),
+    BAD("pass.config", pass.config, odd_default),
     BAD("pass.keeps", pass.keeps, 9),
     BAD("pass.flags", pass.flags, 64),
     BAD("pass.run", pass.run, NULL),

@@ -12,7 +12,7 @@ TOOLS_TESTS = \
 	tests/tools/expect.py tests/tools/extents.py tests/tools/full_disk.py \
 	tests/tools/limits.py tests/tools/locks.py \
 	tests/tools/new_plugin.py tests/tools/options.py \
-	tests/tools/pages.py tests/tools/pipes.py tests/tools/plain_words.py tests/tools/plugins.py \
+	tests/tools/pages.py tests/tools/pass_config.py tests/tools/pipes.py tests/tools/plain_words.py tests/tools/plugins.py \
 	tests/tools/reproducible.py \
 	tests/tools/seeing.py tests/tools/settings.py \
 	tests/tools/tune.py \

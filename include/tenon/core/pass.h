@@ -27,6 +27,8 @@ typedef struct tn_pass_ctx {
     void (*note)(void *user, const char *text); /* see tn_pass_note; may be NULL */
     void *note_user;
     const char *dir; /* see tn_pass_path; may be NULL */
+    /* Dict: of `config` what the pass declares, checked, defaults filled in; read with tn_config_* */
+    const tn_node *settings;
 } tn_pass_ctx;
 
 /* What execution checking may compare. ORDER KEEPS */
@@ -52,9 +54,10 @@ typedef struct tn_pass {
         alias; /* another accepted name, which the manifest promises as `pass_alias:NAME`; or NULL */
     int opt_level;
     const tn_attr_schema *options; /* ends with a NULL name; may be NULL */
-    /* Keys of tn_pass_ctx.config that the pass reads ("relax.FuseOps.max_depth"), ends with NULL;
-     * NULL: none. A key that no pass reads is a mistake of whoever gives it. */
-    const char *const *config;
+    /* What the pass reads of the run's configuration ("relax.FuseOps.max_depth"), ends with a NULL
+     * name; may be NULL. Passes of the same key give it the same type. A key that no pass reads, and a
+     * value of another type, is a mistake of whoever gives it. */
+    const tn_attr_schema *config;
     tn_keeps keeps;
     unsigned flags; /* TN_PASS_* */
     /* The new module; the same pointer if nothing changed; NULL after recording an error. */
@@ -101,6 +104,12 @@ tn_pass_list_print(const tn_pass_list *l, tnb_buf *out);
 TNB_EXPORT const tn_node *
 tn_pass_options(tn_ctx *ctx, const tn_pass *pass, const tn_pass_item *item, const tn_module *m);
 
+/* What `pass` reads of a run's configuration (Dict or NULL): checked against the pass's schema,
+ * completed. The error node after recording an error for each value that does not fit; `origin` says where the configuration comes
+ * from ("--pass-config"), NULL: from a program. */
+TNB_EXPORT const tn_node *
+tn_pass_config(tn_ctx *ctx, const tn_pass *pass, const tn_node *config, const char *origin);
+
 /* ---- running ---- */
 /* Execution checking: implemented outside the core (tenon/core/eval.h), set by the driver. */
 typedef struct tn_pass_check {
@@ -139,6 +148,7 @@ typedef struct tn_pass_run {
     bool compact_always; /* after each pass, for finding passes that keep pointers */
     /* With dump_dir: only these passes are written, the module before and after each; NULL: all */
     const char *const *dump_only;
+    const char *config_origin; /* where `config` comes from, for messages: "--pass-config" */
 } tn_pass_run;
 
 /* Runs the list over m. NULL after recording an error; the failing pass is named in a note. */
@@ -167,6 +177,17 @@ TNB_EXPORT bool
 tn_option_bool(const tn_pass_ctx *pc, const char *key);
 TNB_EXPORT const char *
 tn_option_str(const tn_pass_ctx *pc, const char *key);
+
+/* What the run's configuration says under a key of tn_pass.config, or the schema's default. A key that the pass does not declare is
+ * an error of the pass, which is recorded: NULL, 0, false. */
+TNB_EXPORT const tn_node *
+tn_config_value(const tn_pass_ctx *pc, const char *key);
+TNB_EXPORT int64_t
+tn_config_int(const tn_pass_ctx *pc, const char *key);
+TNB_EXPORT bool
+tn_config_bool(const tn_pass_ctx *pc, const char *key);
+TNB_EXPORT const char *
+tn_config_str(const tn_pass_ctx *pc, const char *key);
 
 /* The path of a file that an option names: a relative one counts from the folder of the INI file that
  * sets the option, or another option of the pass; where no such file is there, and for options given on a command line, from the

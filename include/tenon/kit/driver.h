@@ -89,11 +89,12 @@ tnk_check_sections(tn_ctx *ctx, const struct tnb_conf *conf);
 TNB_EXPORT void
 tnk_check_settings(tn_ctx *ctx, const struct tnb_conf *conf);
 
-/* Records an error for each key of `config` (Dict, may be NULL) that no pass reads or that changes what the site has locked, and a
- * warning for each that none of the list reads. `t`: whose pipeline the list is; NULL: nobody's. False after an error. */
+/* Records an error for each key of `config` (Dict, may be NULL) that no pass reads, whose value is not of the type that passes
+ * declare (tn_pass.config), or that changes what the site has locked, and a warning for each that none of the list reads.
+ * `origin` as tn_pass_config takes it. `t`: whose pipeline the list is; NULL: nobody's. False after an error. */
 TNB_EXPORT TNB_MUST_CHECK bool
 tnk_check_config(tn_ctx *ctx, const struct tnb_conf *conf, const tnk_target *t,
-                 const tn_node *config, const tn_pass_list *list);
+                 const tn_node *config, const char *origin, const tn_pass_list *list);
 
 /* Gives the context the limits of the configuration (NULL: keeps those it has). tnk_compile does it
  * too; done before, it holds for reading the model as well. */
@@ -122,7 +123,8 @@ typedef struct tnk_compile_options {
     int jobs;              /* 0: [tenon] threads, or all processors */
     const char *cache_dir; /* of generated kernels, as tnb_cache_dir takes it ("": the usual one);
                               NULL: no cache */
-    /* pass configuration under upstream's keys; Dict or NULL. A key that no pass reads is an error (tnk_check_config). */
+    /* pass configuration under upstream's keys; Dict or NULL. Unknown keys and values of another type are errors
+     * (tnk_check_config). */
     const tn_node *config;
     int opt_level;
     /* --verify: every pass is executed before and after on the evaluator `interp` */
@@ -150,6 +152,7 @@ typedef struct tnk_compile_options {
     /* Attributes of targets, as tnk_target_find_with takes them. One of `target_attrs` that no target knows, or that the site has
      * locked, is an error. */
     const tn_node *target_attrs, *usual_attrs;
+    const char *config_origin; /* where `config` comes from, for messages: "--pass-config" */
 } tnk_compile_options;
 
 typedef struct tnk_stage_time {

@@ -65,7 +65,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     tnb_err err = {0};
     tn_pass_list passes = {0};
     if (vend_api_load(&api, &err) != TNB_OK) {
-        if (tn_dict_int(pc->config, "tenon.fallback", 0)) {
+        if (tn_config_bool(pc, "tenon.fallback")) {
             tn_warn(pc->ctx, 0, "nothing is given to vend: %s", err.message);
             return m;
         }
@@ -80,12 +80,18 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     return tn_run_passes(pc->ctx, m, &passes, &r);
 }
 
+static const tn_attr_schema config[] = {
+    {"tenon.fallback", TN_ATTR_BOOL, 0, "False",
+     "without the library its work is the target's, with a warning"},
+    {.name = NULL}};
+
 static const tn_pass vend_dispatch = {
     .base.size = sizeof(tn_pass),
     .base.name = "VendDispatch",
     .base.doc = "give matrix products to the library vend",
     .keeps = TN_KEEPS_TOLERANCE,
     .run = run,
+    .config = config,
     .needs = "op pattern external pass",
 };
 
