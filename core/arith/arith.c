@@ -29,6 +29,7 @@ tn_arith_bounds_of_var(tn_arith *a, const tn_expr *var, int64_t lo, int64_t hi)
     tn_atom *t = tn_atom_var(a, var);
     t->known_lo = lo;
     t->known_hi = hi;
+    tn_arith_learn(a, t->id, (uint64_t)lo, (uint64_t)hi);
     tn_arith_forget(a);
 }
 
@@ -47,6 +48,8 @@ tn_arith_bind(tn_arith *a, const tn_expr *var, const tn_expr *value)
     t->known_hi = hi;
     t->data = data;
     a->data_vars |= data;
+    a->marked |= data;
+    tn_arith_learn(a, t->id, (uint64_t)lo, (uint64_t)hi);
     tn_arith_forget(a);
 }
 
@@ -58,6 +61,7 @@ tn_arith_shape_var(tn_arith *a, const tn_expr *var)
     tn_atom *t = tn_atom_var(a, var);
     if (t->known_lo < 0)
         t->known_lo = 0;
+    tn_arith_learn(a, t->id, 0, 0);
     tn_arith_forget(a);
 }
 
@@ -70,6 +74,7 @@ tn_arith_value(tn_arith *a, const tn_expr *var, const tn_expr *value)
     if (!tnb_dtype_eq(d, tn_dtype_of(value)))
         value = tn_cast_to(a->ctx, d, value);
     tnb_ptrmap_set(&a->values, var, value);
+    tn_arith_learn(a, (uintptr_t)var, (uintptr_t)value, 0);
     tn_arith_forget(a);
 }
 
@@ -93,15 +98,20 @@ tn_arith_range(tn_arith *a, const tn_expr *var, const tn_expr *min, const tn_exp
     if (hi)
         tn_poly_bounds(a, hi, &unused, &h);
     tn_atom *t = tn_atom_var(a, var);
+    if (!t->epoch && !t->ranged) {
+        t->ranged = true;
+        t->first_lo = l;
+        t->first_hi = h;
+    } else if (!t->ranged || t->first_lo != l || t->first_hi != h) {
+        tn_arith_learn(a, t->id, (uint64_t)l, (uint64_t)h);
+    }
     t->known_lo = l;
     t->known_hi = h;
     const tn_poly *self = tn_poly_atom(a, t);
     const tn_poly *above = lo->n ? tn_poly_lin(a, 1, self, -1, lo) : NULL;
     const tn_poly *below = hi && hi->n ? tn_poly_lin(a, 1, hi, -1, self) : NULL;
-    if (above)
-        TNB_PUSH(a->arena, a->facts, ((tn_fact){above, false}));
-    if (below)
-        TNB_PUSH(a->arena, a->facts, ((tn_fact){below, false}));
+    tn_arith_add_fact(a, above, false);
+    tn_arith_add_fact(a, below, false);
     tn_arith_forget(a);
 }
 

@@ -6,21 +6,14 @@
 
 /* ---- interning ---- */
 
-static uint64_t
-mix(uint64_t h, uint64_t v)
-{
-    h = (h ^ v) * 0x9E3779B97F4A7C15u;
-    return h ^ (h >> 29);
-}
-
-static uint64_t
-hash_poly(uint64_t h, const tn_poly *p)
+uint64_t
+tn_poly_hash(uint64_t h, const tn_poly *p)
 {
     if (!p)
-        return mix(h, 17);
-    h = mix(h, (uint64_t)p->k);
+        return tn_mix(h, 17);
+    h = tn_mix(h, (uint64_t)p->k);
     for (uint32_t i = 0; i < p->n; i++)
-        h = mix(mix(h, (uint64_t)p->t[i].coef), p->t[i].mono->id);
+        h = tn_mix(tn_mix(h, (uint64_t)p->t[i].coef), p->t[i].mono->id);
     return h;
 }
 
@@ -86,13 +79,13 @@ tn_atom *
 tn_atom_of(tn_arith *a, const tn_atom *key)
 {
     tn_atom k = *key;
-    uint64_t h = mix(k.kind, (uint64_t)k.dtype.bits);
+    uint64_t h = tn_mix(k.kind, (uint64_t)k.dtype.bits);
     if (k.kind == TN_ATOM_VAR)
-        h = mix(h, (uint64_t)(uintptr_t)k.expr);
+        h = tn_mix(h, (uint64_t)(uintptr_t)k.expr);
     else if (k.kind == TN_ATOM_OPAQUE)
-        h = mix(h, tn_hash(a->ctx, k.expr, false));
+        h = tn_mix(h, tn_hash(a->ctx, k.expr, false));
     else
-        h = mix(mix(hash_poly(hash_poly(h, k.p), k.q), (uint64_t)k.l), (uint64_t)k.u);
+        h = tn_mix(tn_mix(tn_poly_hash(tn_poly_hash(h, k.p), k.q), (uint64_t)k.l), (uint64_t)k.u);
     k.hash = h;
     if (a->atoms.n_slots && !k.impure) {
         uint32_t m = a->atoms.n_slots - 1;
@@ -110,6 +103,7 @@ tn_atom_of(tn_arith *a, const tn_atom *key)
     t->nested = false;
     t->impure |= (t->p && t->p->impure) || (t->q && t->q->impure);
     t->data |= (t->p && t->p->data) || (t->q && t->q->data);
+    a->marked |= t->impure || t->data;
     table_add(a->arena, &a->atoms.at, &a->atoms.n, &a->atoms.n_slots, t, atom_hash);
     return t;
 }
@@ -157,7 +151,7 @@ tn_mono_of(tn_arith *a, tn_atom *const *at, uint32_t n)
         s[j] = at[i];
     }
     for (uint32_t i = 0; i < n; i++)
-        h = mix(h, s[i]->id);
+        h = tn_mix(h, s[i]->id);
     if (a->monos.n_slots) {
         uint32_t m = a->monos.n_slots - 1;
         for (uint32_t k = (uint32_t)h & m; a->monos.at[k]; k = (k + 1) & m) {
@@ -204,18 +198,32 @@ mono_cmp(const tn_mono *x, const tn_mono *y)
 /* ---- ring operations ---- */
 
 static tn_poly *
-new_poly(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
+set_poly(const tn_arith *a, tn_poly *p, int64_t k, const tn_term *t, uint32_t n)
 {
-    tn_poly *p = TNB_NEW(a->arena, tn_poly);
     p->k = k;
     p->n = n;
     p->t = t;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && a->marked; i++) {
         for (uint32_t j = 0; j < t[i].mono->n; j++) {
             p->impure |= t[i].mono->at[j]->impure;
             p->data |= t[i].mono->at[j]->data;
         }
     }
+    return p;
+}
+
+static tn_poly *
+new_poly(tn_arith *a, int64_t k, const tn_term *t, uint32_t n)
+{
+    return set_poly(a, TNB_NEW(a->arena, tn_poly), k, t, n);
+}
+
+/* A polynomial in one piece with `n` terms to be written, of which set_poly takes the first. */
+static tn_poly *
+with_terms(tn_arith *a, size_t n, tn_term **t)
+{
+    tn_poly *p = tnb_alloc(a->arena, sizeof *p + n * sizeof **t);
+    *t = (tn_term *)(void *)(p + 1);
     return p;
 }
 
@@ -228,10 +236,11 @@ tn_poly_const(tn_arith *a, int64_t k)
 const tn_poly *
 tn_poly_atom(tn_arith *a, tn_atom *t)
 {
-    tn_term *m = TNB_NEW(a->arena, tn_term);
+    tn_term *m;
+    tn_poly *p = with_terms(a, 1, &m);
     m->coef = 1;
     m->mono = tn_mono_of(a, &t, 1);
-    return new_poly(a, 0, m, 1);
+    return set_poly(a, p, 0, m, 1);
 }
 
 /* The sum or product p of x and y is of data if they are, also where these terms cancel: what is left is the value
@@ -260,7 +269,8 @@ tn_poly_lin(tn_arith *a, int64_t s, const tn_poly *x, int64_t t, const tn_poly *
     int64_t k;
     if (!scaled_sum(s, x->k, t, y->k, &k))
         return NULL;
-    tn_term *m = TNB_NEW_N(a->arena, tn_term, (size_t)x->n + y->n);
+    tn_term *m;
+    tn_poly *p = with_terms(a, (size_t)x->n + y->n, &m);
     uint32_t i = 0, j = 0, n = 0;
     while (i < x->n || j < y->n) {
         int c = i == x->n ? 1 : j == y->n ? -1 : mono_cmp(x->t[i].mono, y->t[j].mono);
@@ -273,7 +283,7 @@ tn_poly_lin(tn_arith *a, int64_t s, const tn_poly *x, int64_t t, const tn_poly *
         m[n].mono = mono;
         n += m[n].coef != 0;
     }
-    return of_data(new_poly(a, k, m, n), x, y);
+    return of_data(set_poly(a, p, k, m, n), x, y);
 }
 
 const tn_poly *

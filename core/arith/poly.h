@@ -40,10 +40,12 @@ typedef struct tn_atom {
     uint8_t kind;
     bool impure, nested; /* nested: bounds are being computed */
     bool data;           /* computed from loaded elements: sums of it may wrap around */
+    bool ranged;         /* a range was told before bounds were asked for */
     tnb_dtype dtype, from;
     const tn_expr *expr; /* VAR, OPAQUE; else made when first emitted */
     const tn_poly *p, *q;
     int64_t l, u;
+    int64_t first_lo, first_hi; /* that range: as if known from the start, nothing is learned */
     int64_t known_lo, known_hi; /* from ranges and assumptions */
     int64_t lo, hi;             /* cached bounds, valid in `epoch` */
     uint32_t epoch;
@@ -78,8 +80,15 @@ typedef struct tn_known {
     int64_t lo, hi;
 } tn_known;
 
+/* A proof that failed. */
+typedef struct tn_failed {
+    uint64_t key;    /* hash of what was asked; 0: empty */
+    int given, cost; /* steps that it had, and took */
+} tn_failed;
+
 typedef struct tn_arith_frame {
     uint32_t n_facts, n_conds, n_undo, n_falses;
+    uint64_t learned;
     tnb_ptrmap *polys, *exprs;
 } tn_arith_frame;
 
@@ -88,6 +97,7 @@ struct tn_arith {
     tnb_arena *arena;
     bool all_shape_vars;       /* variables not told about are >= 0 */
     bool data_vars;            /* a variable holds data */
+    bool marked;               /* an atom is impure or of data */
     bool checks;               /* an index that may be out of its range (T.index_in) was met */
     tnb_ptrmap vars;           /* Var -> atom */
     tnb_ptrmap values;         /* Var -> expression */
@@ -96,6 +106,11 @@ struct tn_arith {
         void **at;
         uint32_t n, n_slots;
     } atoms, monos;
+    struct {
+        tn_failed *at;
+        uint32_t n, n_slots;
+    } failed;
+    uint64_t learned; /* hash of all that is assumed */
     TNB_VEC(tn_fact) facts;
     TNB_VEC(const tn_expr *) conds;  /* assumed true, not about integers */
     TNB_VEC(const tn_expr *) falses; /* assumed false */
@@ -107,7 +122,23 @@ struct tn_arith {
     int budget;        /* of the present proof */
 };
 
+static inline uint64_t
+tn_mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * 0x9E3779B97F4A7C15u;
+    return h ^ (h >> 29);
+}
+
+/* Something more is known: x, y and z say what, or stand for it. */
+static inline void
+tn_arith_learn(tn_arith *a, uint64_t x, uint64_t y, uint64_t z)
+{
+    a->learned = tn_mix(tn_mix(tn_mix(a->learned, x), y), z);
+}
+
 /* ---- polynomials (poly.c) ---- */
+uint64_t
+tn_poly_hash(uint64_t seed, const tn_poly *p); /* p may be NULL */
 const tn_poly *
 tn_poly_const(tn_arith *a, int64_t k);
 const tn_poly *
@@ -188,6 +219,9 @@ tn_poly_ne0(tn_arith *a, const tn_poly *p);
 /* 1: true, 0: false, -1: unknown. kind: a comparison of diff with zero. */
 int
 tn_poly_decide(tn_arith *a, tn_kind kind, const tn_poly *diff);
+/* p >= 0, or p != 0, among the facts; nothing where p is NULL. */
+void
+tn_arith_add_fact(tn_arith *a, const tn_poly *p, bool nonzero);
 void
 tn_arith_assume(tn_arith *a, const tn_expr *simplified); /* no frame is made */
 /* What tn_poly_decide says of a comparison of index expressions as it stands, simplified or not. */

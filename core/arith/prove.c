@@ -51,6 +51,13 @@ span_mul(span x, span y)
     return r;
 }
 
+static span
+span_scale(int64_t c, span x)
+{
+    int64_t lo = sat_mul(c, x.lo), hi = sat_mul(c, x.hi);
+    return c < 0 ? (span){hi, lo} : (span){lo, hi};
+}
+
 static int64_t
 sat_floor_div(int64_t x, int64_t y) /* y > 0 */
 {
@@ -226,6 +233,8 @@ atom_span(tn_arith *a, tn_atom *t)
 static span
 mono_span(tn_arith *a, const tn_mono *m)
 {
+    if (m->n == 1)
+        return atom_span(a, m->at[0]);
     span s = {1, 1};
     for (uint32_t i = 0; i < m->n; i++) {
         span x = atom_span(a, m->at[i]);
@@ -242,16 +251,25 @@ mono_span(tn_arith *a, const tn_mono *m)
     return s;
 }
 
+/* The span of p; those of its terms go to `each` unless that is NULL. */
 static span
-poly_span(tn_arith *a, const tn_poly *p)
+span_of_terms(tn_arith *a, const tn_poly *p, span *each)
 {
     span s = {p->k, p->k};
     for (uint32_t i = 0; i < p->n; i++) {
-        span m = span_mul((span){p->t[i].coef, p->t[i].coef}, mono_span(a, p->t[i].mono));
+        span m = span_scale(p->t[i].coef, mono_span(a, p->t[i].mono));
+        if (each)
+            each[i] = m;
         s.lo = sat_add(s.lo, m.lo, TN_NEG_INF);
         s.hi = sat_add(s.hi, m.hi, TN_POS_INF);
     }
     return s;
+}
+
+static span
+poly_span(tn_arith *a, const tn_poly *p)
+{
+    return span_of_terms(a, p, NULL);
 }
 
 void
@@ -299,7 +317,7 @@ tn_poly_may_wrap(tn_arith *a, const tn_poly *p, tnb_dtype d)
 
 /* ---- proofs ---- */
 
-enum { MAX_STEPS = 160, MAX_DEPTH = 5, MAX_DEGREE = 8, MAX_ROUNDED = 8 };
+enum { MAX_STEPS = 160, MAX_DEPTH = 5, MAX_DEGREE = 8, MAX_ROUNDED = 8, FEW = 12 };
 
 static bool
 prove_ge0(tn_arith *a, const tn_poly *p, int depth);
@@ -340,13 +358,21 @@ use_fact(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_poly *f, int 
     return false;
 }
 
+/* p without its term `t`. */
+static const tn_poly *
+without(tn_arith *a, const tn_poly *p, const tn_term *t)
+{
+    tn_term gone = {-t->coef, t->mono};
+    return tn_poly_lin(a, 1, p, 1, &(tn_poly){.n = 1, .t = &gone});
+}
+
 /* r + x div y >= 0 if x + r * y >= 0; r - x div y >= 0 if (r + 1) * y - 1 - x >= 0. y > 0. */
 static bool
 whole_quotient(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_atom *at, int depth)
 {
     if (t->mono->n != 1 || (t->coef != 1 && t->coef != -1))
         return false;
-    const tn_poly *r = tn_poly_lin(a, 1, p, -1, tn_poly_of_terms(a, 0, t, 1));
+    const tn_poly *r = without(a, p, t);
     bool less = t->coef < 0;
     r = tn_poly_mul(a, less ? tn_poly_add_const(a, r, 1) : r, at->q);
     r = tn_poly_lin(a, 1, r, less ? -1 : 1, at->p);
@@ -357,6 +383,13 @@ whole_quotient(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_atom *a
 static bool
 use_atom(tn_arith *a, const tn_poly *p, const tn_term *t, tn_atom *at, int depth)
 {
+    if (at->kind == TN_ATOM_VAR || at->kind == TN_ATOM_CAST || at->kind == TN_ATOM_OPAQUE)
+        return false;
+    /* what holds of these bounds them from one side: it is of no use to a term that is the atom alone and of the other sign */
+    if (t->mono->n == 1 &&
+        (at->kind == TN_ATOM_MIN || at->kind == TN_ATOM_MOD || at->kind == TN_ATOM_MAX) &&
+        (at->kind == TN_ATOM_MAX) == (t->coef < 0))
+        return false;
     const tn_poly *self = tn_poly_atom(a, at), *f[2] = {NULL, NULL};
     switch (at->kind) {
     case TN_ATOM_SPLIT:
@@ -405,15 +438,13 @@ by_cases(tn_arith *a, const tn_poly *p, const tn_term *t, const tn_atom *at, int
 {
     if (t->mono->n != 1 || (at->kind != TN_ATOM_MIN && at->kind != TN_ATOM_MAX))
         return false;
-    const tn_poly *rest = tn_poly_lin(a, 1, p, -1, tn_poly_of_terms(a, 0, t, 1));
-    const tn_poly *x = tn_poly_lin(a, 1, rest, t->coef, at->p);
-    const tn_poly *y = tn_poly_lin(a, 1, rest, t->coef, at->q);
+    const tn_poly *rest = without(a, p, t);
     bool both = (at->kind == TN_ATOM_MIN) == (t->coef > 0);
-    if (!x || !y || a->budget-- <= 0)
+    if (!rest || a->budget-- <= 0)
         return false;
-    if (both)
-        return prove_ge0(a, x, depth + 1) && prove_ge0(a, y, depth + 1);
-    return prove_ge0(a, x, depth + 1) || prove_ge0(a, y, depth + 1);
+    if (prove_ge0(a, tn_poly_lin(a, 1, rest, t->coef, at->p), depth + 1) != both)
+        return !both;
+    return prove_ge0(a, tn_poly_lin(a, 1, rest, t->coef, at->q), depth + 1);
 }
 
 /* With g a coefficient of p: terms that g divides count in steps of g, so the others, at their least, and the constant may be
@@ -434,8 +465,7 @@ by_rounding(tn_arith *a, const tn_poly *p, int depth)
             if (t->coef % g == 0)
                 kept[n++] = (tn_term){t->coef / g, t->mono};
             else
-                k = sat_add(k, span_mul((span){t->coef, t->coef}, mono_span(a, t->mono)).lo,
-                            TN_NEG_INF);
+                k = sat_add(k, span_scale(t->coef, mono_span(a, t->mono)).lo, TN_NEG_INF);
         }
         if (n < 2 || k == TN_NEG_INF || (n == p->n && k % g == 0) || a->budget-- <= 0)
             continue;
@@ -445,21 +475,16 @@ by_rounding(tn_arith *a, const tn_poly *p, int depth)
     return false;
 }
 
+/* `each`: the spans of the terms. */
 static bool
-prove_ge0(tn_arith *a, const tn_poly *p, int depth)
+search(tn_arith *a, const tn_poly *p, const span *each, int depth)
 {
-    if (!p || p->impure)
-        return false;
-    span s = poly_span(a, p);
-    if (s.lo >= 0)
-        return true;
-    if (s.hi < 0 || depth >= MAX_DEPTH || p->n == 0)
-        return false;
     /* first the terms that pull the bound down, then the others */
     for (uint32_t i = 0; i < 2 * p->n; i++) {
-        const tn_term *t = &p->t[i % p->n];
-        span m = span_mul((span){t->coef, t->coef}, mono_span(a, t->mono));
-        if (t->coef == INT64_MIN || (m.lo < 0) != (i < p->n))
+        bool first = i < p->n;
+        uint32_t at = first ? i : i - p->n;
+        const tn_term *t = &p->t[at];
+        if (t->coef == INT64_MIN || (each[at].lo < 0) != first)
             continue;
         for (uint32_t k = 0; k < a->facts.n && a->budget > 0; k++)
             if (!a->facts.at[k].nonzero && use_fact(a, p, t, a->facts.at[k].p, depth))
@@ -470,6 +495,80 @@ prove_ge0(tn_arith *a, const tn_poly *p, int depth)
                 return true;
     }
     return depth < 2 && by_rounding(a, p, depth);
+}
+
+/* ---- proofs that failed ---- */
+
+/* Passes ask the same under the same assumptions again and again, of every loop that they enter and every buffer that they look
+ * at, and a search that finds nothing is the dear one: it is remembered, with the steps that it took, which are counted when it
+ * is asked again, so that what is found does not depend on what was asked before. */
+
+/* Where a question is, or goes. Its hash stands for it: were it that of another as well, a proof would not be found, which is
+ * never wrong. */
+static tn_failed *
+find_failed(tn_arith *a, uint64_t key)
+{
+    uint32_t mask = a->failed.n_slots - 1, i = (uint32_t)key & mask;
+    while (a->failed.at[i].key && a->failed.at[i].key != key)
+        i = (i + 1) & mask;
+    return &a->failed.at[i];
+}
+
+/* p >= 0 at this depth and under what is known. */
+static uint64_t
+question(const tn_arith *a, const tn_poly *p, int depth)
+{
+    uint64_t key = tn_poly_hash(tn_mix(a->learned, (uint64_t)depth), p);
+    return key ? key : 1;
+}
+
+/* Whether this failed before, with steps left over, or for want of more than are left now. */
+static bool
+failed_before(tn_arith *a, uint64_t key)
+{
+    const tn_failed *f = a->failed.n ? find_failed(a, key) : NULL;
+    if (!f || !f->key || (f->cost >= f->given && a->budget > f->given))
+        return false;
+    a->budget -= f->cost;
+    return true;
+}
+
+static void
+remember_failed(tn_arith *a, uint64_t key, int given)
+{
+    if (2 * a->failed.n >= a->failed.n_slots) {
+        tn_failed *old = a->failed.at;
+        uint32_t n = a->failed.n_slots;
+        a->failed.n_slots = n ? 2 * n : 32;
+        a->failed.at = TNB_NEW_N(a->arena, tn_failed, a->failed.n_slots);
+        for (uint32_t i = 0; i < n; i++)
+            if (old[i].key)
+                *find_failed(a, old[i].key) = old[i];
+    }
+    tn_failed *f = find_failed(a, key);
+    a->failed.n += !f->key;
+    *f = (tn_failed){key, given, given - a->budget};
+}
+
+static bool
+prove_ge0(tn_arith *a, const tn_poly *p, int depth)
+{
+    if (!p || p->impure)
+        return false;
+    span few[FEW], *each = p->n <= FEW ? few : TNB_NEW_N(a->arena, span, p->n);
+    span s = span_of_terms(a, p, each);
+    if (s.lo >= 0)
+        return true;
+    if (s.hi < 0 || depth >= MAX_DEPTH || p->n == 0)
+        return false;
+    uint64_t key = question(a, p, depth);
+    if (failed_before(a, key))
+        return false;
+    int given = a->budget;
+    if (search(a, p, each, depth))
+        return true;
+    remember_failed(a, key, given);
+    return false;
 }
 
 bool
@@ -578,6 +677,16 @@ tn_compare_decide(tn_arith *a, const tn_expr *compare)
 
 /* ---- assumptions ---- */
 
+void
+tn_arith_add_fact(tn_arith *a, const tn_poly *p, bool nonzero)
+{
+    if (!p)
+        return;
+    tn_fact f = {p, nonzero};
+    TNB_PUSH(a->arena, a->facts, f);
+    a->learned = tn_poly_hash(tn_mix(a->learned, 3 + nonzero), p);
+}
+
 static void
 add_fact(tn_arith *a, const tn_poly *p, bool nonzero)
 {
@@ -590,6 +699,7 @@ add_fact(tn_arith *a, const tn_poly *p, bool nonzero)
         tn_known old = {t, t->known_lo, t->known_hi};
         int64_t c = p->t[0].coef;
         TNB_PUSH(a->arena, a->undo, old);
+        tn_arith_learn(a, t->id, (uint64_t)c, (uint64_t)p->k);
         if (c > 0)
             t->known_lo = max64(t->known_lo, -tn_floor_div_i64(p->k, c));
         else
@@ -599,8 +709,7 @@ add_fact(tn_arith *a, const tn_poly *p, bool nonzero)
     }
     if (p->n == 0)
         return;
-    tn_fact f = {p, nonzero};
-    TNB_PUSH(a->arena, a->facts, f);
+    tn_arith_add_fact(a, p, nonzero);
     a->epoch++;
 }
 
@@ -641,8 +750,11 @@ tn_arith_assume(tn_arith *a, const tn_expr *e)
     const tn_unary *u = tn_as_unary(e);
     if (u && e->kind == TN_KIND_NOT) {
         TNB_PUSH(a->arena, a->falses, u->a);
+        tn_arith_learn(a, 1, (uintptr_t)u->a, 0);
         return;
     }
-    if (!tn_is(e, TN_KIND_INT_IMM))
+    if (!tn_is(e, TN_KIND_INT_IMM)) {
         TNB_PUSH(a->arena, a->conds, e);
+        tn_arith_learn(a, 2, (uintptr_t)e, 0);
+    }
 }

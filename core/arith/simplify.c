@@ -34,7 +34,8 @@ tn_arith_push(tn_arith *a, const tn_expr *condition)
 {
     uint32_t mark = a->frames.n;
     const tn_expr *c = condition ? simp(a, condition) : NULL;
-    tn_arith_frame f = {a->facts.n, a->conds.n, a->undo.n, a->falses.n, a->polys, a->exprs};
+    tn_arith_frame f = {a->facts.n, a->conds.n, a->undo.n, a->falses.n,
+                        a->learned, a->polys,   a->exprs};
     TNB_PUSH(a->arena, a->frames, f);
     if (c)
         tn_arith_assume(a, c);
@@ -50,6 +51,7 @@ tn_arith_pop(tn_arith *a, uint32_t mark)
         a->facts.n = f.n_facts;
         a->conds.n = f.n_conds;
         a->falses.n = f.n_falses;
+        a->learned = f.learned;
         while (a->undo.n > f.n_undo) {
             tn_known k = a->undo.at[--a->undo.n];
             k.atom->known_lo = k.lo;
@@ -846,6 +848,8 @@ simp_let(tn_arith *a, const tn_expr *e)
         tn_poly_bounds(a, value, &t->known_lo, &t->known_hi);
         t->data = value->data;
         a->data_vars |= t->data;
+        a->marked |= t->data;
+        tn_arith_learn(a, t->id, (uint64_t)t->known_lo, (uint64_t)t->known_hi);
         a->epoch++;
     }
     const tn_expr *body = simp(a, l->body);

@@ -708,6 +708,118 @@ shared_nodes_are_visited_once(void **state)
     tn_ctx_free(e.ctx);
 }
 
+/* ---- asked again ---- */
+
+/* What is said to an analyzer, one thing after the other: the range of a loop, or a condition. */
+typedef struct said {
+    const tn_expr *var, *what; /* var NULL: a condition */
+} said;
+
+static void
+say(env *e, tn_arith *a, const said *s)
+{
+    tn_arith_push(a, s->var ? NULL : s->what);
+    if (s->var)
+        tn_arith_range(a, s->var, tn_i64(e->ctx, 0), s->what);
+}
+
+/* An analyzer that knows what these tell, and was asked nothing. */
+static tn_arith *
+told(env *e, const said *s, uint32_t n)
+{
+    tn_arith *a = tn_arith_new(e->ctx);
+    for (int i = 0; i < 4; i++)
+        env_var(e, (const char *[]){"n", "m", "i", "j"}[i], TNB_I64);
+    tn_arith_shape_var(a, e->var[0]);
+    tn_arith_shape_var(a, e->var[1]);
+    for (uint32_t i = 0; i < n; i++)
+        say(e, a, &s[i]);
+    return a;
+}
+
+static const tn_expr *
+any_of(env *e, uint64_t *seed, const char *const *text, uint32_t n)
+{
+    return read_expr(e, text[next_random(seed) % n]);
+}
+
+static bool
+is_inside(const said *s, uint32_t n, const tn_expr *var)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (s[i].var == var)
+            return true;
+    return false;
+}
+
+/* Whether x uses the variable of a loop that these are not in; where `entered` is given, of one that was left, as its range is
+ * not forgotten. */
+static bool
+uses_outside(const env *e, const tn_expr *x, const bool *entered, const said *s, uint32_t n)
+{
+    for (int v = 2; v < 4; v++)
+        if (!is_inside(s, n, e->var[v]) && (!entered || entered[v]) && tn_uses(x, e->var[v]))
+            return true;
+    return false;
+}
+
+/* What fails is remembered, and no answer depends on it: one analyzer, through loops and conditions that come and go, says
+ * what a new one says that was told the same. */
+static void
+answers_do_not_depend_on_questions(void **state)
+{
+    (void)state;
+    enum { DEPTH = 4 };
+    static const char *const extents[] = {"n", "m", "8", "(fdiv (+ n 7) 8)", "(min m 16)"};
+    static const char *const conditions[] = {"(<= n m)", "(< i m)", "(<= (+ (* i 8) j) n)",
+                                             "(<= 8 n)", "(< j 4)", "(<= n 16)"};
+    static const char *const questions[] = {
+        "(< i n)",          "(< i m)",        "(< j m)",
+        "(<= i (min n m))", "(<= 0 (- n i))", "(< (min i 5) n)",
+        "(< (* i 8) n)",    "(< j i)",        "(<= (max i j) (max n m))",
+        "(< j 16)",         "(<= 4 n)",       "(<= (fdiv (+ n 7) 8) (fdiv (+ m 7) 8))",
+        "(< i 64)",         "(< j 4)",        "(< (+ (* i 8) (fmod j 8)) (+ n 8))"};
+    uint64_t seed = 77;
+    uint32_t proved = 0, again = 0;
+    for (int round = 0; round < 150; round++) {
+        env e = new_env();
+        said s[DEPTH];
+        uint32_t n = 0;
+        tn_arith *a = told(&e, NULL, 0);
+        bool entered[4] = {false};
+        for (int step = 0; step < 60; step++) {
+            uint64_t r = next_random(&seed);
+            if (r % 8 < 2 && n) {
+                tn_arith_pop(a, --n);
+            } else if (r % 8 < 4 && n < DEPTH) {
+                int v = is_inside(s, n, e.var[2]) ? 3 : 2;
+                bool loop = r >> 8 & 1 && !is_inside(s, n, e.var[v]);
+                said next = {loop ? e.var[v] : NULL, NULL};
+                next.what = loop ? any_of(&e, &seed, extents, 5) : any_of(&e, &seed, conditions, 6);
+                if (uses_outside(&e, next.what, NULL, s, n))
+                    continue;
+                entered[v] |= loop;
+                say(&e, a, &next);
+                s[n++] = next;
+            } else {
+                const tn_expr *q = any_of(&e, &seed, questions, 15);
+                if (uses_outside(&e, q, entered, s, n))
+                    continue;
+                uint32_t failed = a->failed.n;
+                bool holds = tn_prove(a, q);
+                if (holds != tn_prove(told(&e, s, n), q))
+                    fail_expr(&e,
+                              holds ? "proved for having been asked before" : "not proved again", q,
+                              q);
+                proved += holds;
+                again += !holds && failed && a->failed.n == failed;
+            }
+        }
+        free_env(&e);
+    }
+    assert_true(proved > 300 && again > 300);
+}
+
 int
 main(void)
 {
@@ -725,6 +837,7 @@ main(void)
         cmocka_unit_test(casts_meet),
         cmocka_unit_test(unsigned_is_left_alone),
         cmocka_unit_test(shared_nodes_are_visited_once),
+        cmocka_unit_test(answers_do_not_depend_on_questions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
