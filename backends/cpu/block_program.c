@@ -7,7 +7,7 @@
  *
  *     for panel: (parallel)
  *         for tile of rows of activations:
- *             for block of weights:
+ *             for block of weights: (prefetching the next panel's)
  *                 for part of the block:
  *                     n[i, lane] = -offset * sum of the activations' bytes
  *                     for four elements: n[i, lane] = dp4a(weights[lane], activations[i], n[i, lane])
@@ -395,9 +395,23 @@ scales(writer *w, int64_t p)
     }
 }
 
-/* A tile of so many rows; `row` is the i-th one's number. */
+/* Asks for block k of the panel, line by line of the cache. */
 static void
-tile(writer *w, int64_t rows, const char *row)
+fetch(writer *w, const char *panel)
+{
+    enum { LINE = 64, FEW = 10 };
+    const int64_t bytes = w->e->lanes * w->f->bytes, lines = (bytes + LINE - 1) / LINE;
+    line(w, "for i in %s(%" PRId64 "):", lines <= FEW ? "T.unroll" : "range", lines);
+    line(w,
+         "    T.evaluate(T.prefetch(T.address_of(words[(%s * %" PRId64 " + k) * %" PRId64
+         " + i * %d])))",
+         panel, w->e->columns / w->f->elems, bytes / 4, LINE / 4);
+}
+
+/* A tile of so many rows; `row` is the i-th one's number. `next`: the panel to fetch meanwhile; NULL: the processor's own prefetching is
+ * enough. */
+static void
+tile(writer *w, int64_t rows, const char *row, const char *next)
 {
     tn_ctx *ctx = w->ctx;
     const cpu_block_format *f = w->f;
@@ -412,6 +426,8 @@ tile(writer *w, int64_t rows, const char *row)
     w->indent--;
     line(w, "for k in range(T.int64(%" PRId64 ")):", K / f->elems);
     w->indent++;
+    if (next)
+        fetch(w, next);
     for (int64_t p = 0; p < parts; p++) {
         const char *part = tn_strf(ctx, "(%s) * %" PRId64 " + k * %" PRId64 " + %" PRId64, row,
                                    K / f->part, parts, p);
@@ -469,6 +485,15 @@ tile(writer *w, int64_t rows, const char *row)
     w->indent--;
 }
 
+/* Tiles but the first have a panel in the caches, and the memory nothing to do: the last one of so many fetches the next panel. The others
+ * ask for what they read, which is cheaper than a branch. */
+static const char *
+next_panel(writer *w, const char *tiles)
+{
+    return tn_strf(w->ctx, "T.min(vp + (t + 1) // (%s), %" PRId64 ")", tiles,
+                   w->e->padded / w->e->lanes - 1);
+}
+
 const tn_node *
 cpu_block_multiply(tn_ctx *ctx, const cpu_block_format *f, const cpu_block_extents *e)
 {
@@ -507,17 +532,20 @@ cpu_block_multiply(tn_ctx *ctx, const cpu_block_format *f, const cpu_block_exten
         line(w, "m = T.alloc_buffer((%" PRId64 ",), \"float32\", scope=\"local\")", L);
     const char *count = w->count;
     if (single) {
-        tile(w, 1, "0");
+        tile(w, 1, "0", NULL);
     } else {
-        line(w, "for t in range(%s // %" PRId64 "):", count, most);
+        const char *tiles = tn_strf(ctx, "%s // %" PRId64, count, most),
+                   *pairs = tn_strf(ctx, "(%s %% %" PRId64 " + 1) // 2", count, most);
+        line(w, "for t in range(%s):", tiles);
         w->indent++;
-        tile(w, most, tn_strf(ctx, "t * %" PRId64 " + i", most));
+        tile(w, most, tn_strf(ctx, "t * %" PRId64 " + i", most), next_panel(w, tiles));
         w->indent--;
-        line(w, "for t in range((%s %% %" PRId64 " + 1) // 2):", count, most);
+        line(w, "for t in range(%s):", pairs);
         w->indent++;
         tile(w, 2,
              tn_strf(ctx, "T.min(%s // %" PRId64 " * %" PRId64 " + t * 2 + i, %s - 1)", count, most,
-                     most, count));
+                     most, count),
+             next_panel(w, pairs));
         w->indent--;
     }
     return finish(w, "product");
