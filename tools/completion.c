@@ -3,22 +3,26 @@
  * that `tenon list` and `tenon new-plugin --list` print. */
 #include "tool.h"
 
-/* What an option takes. "@KIND": names that `tenon list KIND` prints, with options if there are some; "@backends": of `tenon new-plugin --list`; else words.
- * Those that are not here take a file where their metavar names one, else anything. */
+/* What an option takes. "@KIND": names that `tenon list KIND` prints, with options if there are some; "@backends": of `tenon new-plugin --list`;
+ * "+KIND": such names with commas between them; "+debug": words of --debug; else words. Those that are not here take a file where
+ * their metavar names one, behind NAME= where it says so, else anything. */
 static const struct {
     const char *option, *values;
 } known[] = {
-    {"target", "@targets"},
-    {"passes", "@passes"},
-    {"dump-only", "@passes"},
+    {"target", "+targets"},
+    {"passes", "+passes"},
+    {"dump-only", "+passes"},
     {"profile", "@profiles"},
     {"from", "@backends"},
     {"log", "error warn info debug"},
-    {"debug", "verify-each no-verify roundtrip compact skip= stop-after= print="},
+    {"debug", "+debug"},
     {"mcpu", "native x86-64 x86-64-v2 x86-64-v3 x86-64-v4 generic"},
     {"completion", "bash zsh fish"},
     {"emit", "tno c obj static-lib"},
 };
+
+#define DEBUG_WORDS "verify-each no-verify roundtrip compact"
+#define DEBUG_PASSES "skip= stop-after= print="
 
 /* The first operand of a command, by which names follow; "@files": a file. */
 static const struct {
@@ -45,6 +49,8 @@ values_of(const tnt_option *o)
     for (int i = 0; i < N_KNOWN; i++)
         if (strcmp(known[i].option, o->name) == 0)
             return known[i].values;
+    if (o->metavar && strcmp(o->metavar, "NAME=FILE") == 0)
+        return "@named_files";
     return o->metavar && (strstr(o->metavar, "FILE") || strstr(o->metavar, "DIR")) ? "@files"
                                                                                    : NULL;
 }
@@ -104,8 +110,10 @@ bash_values(FILE *out, const char *values)
     if (strcmp(values, "@files") == 0)
         fputs("compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); return",
               out);
-    else if (*values == '@')
-        fprintf(out, "words=$(_tenon_names %s)", values + 1);
+    else if (strcmp(values, "+debug") == 0)
+        fputs("items=1 words=\"" DEBUG_WORDS " " DEBUG_PASSES "\"", out);
+    else if (*values == '@' || *values == '+')
+        fprintf(out, "%swords=$(_tenon_names %s)", *values == '+' ? "items=1 " : "", values + 1);
     else
         fprintf(out, "words=\"%s\"", values);
 }
@@ -133,7 +141,8 @@ print_bash(FILE *out)
           "]\\{1,\\}\\).*/\\1/p'\n"
           "}\n"
           "_tenon()\n{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= items= "
+          "before=\n"
           "    if [ \"$cur\" = = ]; then cur=\n"
           "    elif [ \"$prev\" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
           "    case $prev in\n",
@@ -149,11 +158,15 @@ print_bash(FILE *out)
         bash_values(out, values);
         fputs(" ;;\n", out);
     }
-    fputs("    esac\n    if [ -n \"$words\" ]; then :\n"
-          "    elif [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"--help --version",
-          out);
+    /* '=' parts words, so that "skip=FuseOps" are three */
+    fputs(
+        "    skip|stop-after|print|*,skip|*,stop-after|*,print) words=$(_tenon_names passes) ;;\n"
+        "    esac\n    if [ -n \"$words\" ]; then :\n"
+        "    elif [ \"$COMP_CWORD\" -eq 1 ] && [[ $cur == -* ]]; then words=\"--help --version\"\n"
+        "    elif [ \"$COMP_CWORD\" -eq 1 ]; then\n        words=\"",
+        out);
     for (int i = 0; tnt_commands[i]; i++)
-        fprintf(out, " %s", tnt_commands[i]->name);
+        fprintf(out, "%s%s", i ? " " : "", tnt_commands[i]->name);
     fputs(
         "\"\n    elif [[ $cur == -* ]]; then\n        case ${COMP_WORDS[1]}/${COMP_WORDS[2]} in\n",
         out);
@@ -186,7 +199,10 @@ print_bash(FILE *out)
         fputs(" ;;\n", out);
     }
     fputs("        esac\n    fi\n"
-          "    if [ -n \"$words\" ]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+          "    if [ -n \"$items\" ] && [[ $cur == *,* ]]; then before=${cur%,*},; fi\n"
+          "    if [ -n \"$words\" ]; then\n"
+          "        COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"${cur#\"$before\"}\"))\n"
+          "        if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace 2>/dev/null; fi\n"
           "    else compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$cur\")); fi\n"
           "}\ncomplete -F _tenon tenon\n",
           out);
@@ -208,8 +224,10 @@ zsh_values(FILE *out, const char *values)
         fputs(" ", out);
     else if (strcmp(values, "@files") == 0)
         fputs("_files", out);
-    else if (*values == '@')
-        fprintf(out, "{_tenon_names %s}", values + 1);
+    else if (strcmp(values, "@named_files") == 0)
+        fputs("{compset -P \"*=\" && _files}", out);
+    else if (*values == '@' || *values == '+')
+        fprintf(out, "{_tenon_%s %s}", *values == '@' ? "names" : "items", values + 1);
     else
         fprintf(out, "(%s)", values);
 }
@@ -272,6 +290,11 @@ print_zsh(FILE *out)
           "new-plugin --list 2>/dev/null)\"}%% *})\n"
           "    else names=(${${(f)\"$(_call_program names tenon list $@ 2>/dev/null)\"}%% *}); fi\n"
           "    compadd -a names\n}\n"
+          "_tenon_items()\n{\n"
+          "    compset -P '*, #'\n"
+          "    if [[ $1 != debug ]]; then _tenon_names $1\n"
+          "    elif compset -P '(skip|stop-after|print)='; then _tenon_names passes\n"
+          "    else compadd " DEBUG_WORDS "; compadd -S '' " DEBUG_PASSES "; fi\n}\n"
           "_tenon()\n{\n    local -a commands\n    commands=(\n",
           out);
     for (int i = 0; tnt_commands[i]; i++) {
@@ -279,7 +302,9 @@ print_zsh(FILE *out)
         zsh_text(out, tnt_commands[i]->summary);
         fputs("'\n", out);
     }
-    fputs("    )\n    if (( CURRENT == 2 )); then _describe subcommand commands; return; fi\n"
+    fputs("    )\n    if (( CURRENT == 2 )) && [[ $PREFIX == -* ]]; then compadd -- --help "
+          "--version; return; fi\n"
+          "    if (( CURRENT == 2 )); then _describe subcommand commands; return; fi\n"
           "    local command=$words[2]\n    shift words; (( CURRENT-- ))\n    case $command in\n",
           out);
     for (int i = 0; tnt_commands[i]; i++) {
@@ -321,10 +346,10 @@ fish_values(FILE *out, const char *values)
 {
     if (!values)
         fputs(" -x", out);
-    else if (strcmp(values, "@files") == 0)
-        fputs(" -r -F", out);
-    else if (*values == '@')
-        fprintf(out, " -x -a '(__tenon_names %s)'", values + 1);
+    else if (strcmp(values, "@files") == 0 || strcmp(values, "@named_files") == 0)
+        fputs(" -r -F", out); /* fish completes behind '=' by itself */
+    else if (*values == '@' || *values == '+')
+        fprintf(out, " -x -a '(__tenon_%s %s)'", *values == '@' ? "names" : "items", values + 1);
     else
         fprintf(out, " -x -a '%s'", values);
 }
@@ -349,10 +374,8 @@ fish_option(FILE *out, const tnt_option *o, const tnt_command *c)
         tnb_buf_free(&beside);
         return;
     }
-    fprintf(out, "complete -c tenon -n '__fish_seen_subcommand_from %s", c->name);
-    if (!all)
-        fprintf(out, "; and __fish_seen_subcommand_from%s", beside.s ? beside.s : "");
-    fputc('\'', out);
+    fprintf(out, "complete -c tenon -n '__tenon_is %s%s'", c->name,
+            all || !beside.s ? "" : beside.s);
     tnb_buf_free(&beside);
     if (o->letter)
         fprintf(out, " -s %c", o->letter);
@@ -368,19 +391,39 @@ static void
 print_fish(FILE *out)
 {
     char text[256];
-    fputs("# fish completion for tenon\n"
-          "function __tenon_names\n"
-          "    if test $argv[1] = backends\n        tenon new-plugin --list 2>/dev/null\n"
-          "    else\n        tenon list $argv 2>/dev/null\n"
-          "    end | string match -r '^[^ ]+'\nend\n",
-          out);
+    fputs(
+        "# fish completion for tenon\n"
+        "function __tenon_names\n"
+        "    if test $argv[1] = backends\n        tenon new-plugin --list 2>/dev/null\n"
+        "    else\n        tenon list $argv 2>/dev/null\n"
+        "    end | string match -r '^[^ ]+'\nend\n"
+        "function __tenon_items\n"
+        "    set -l word (commandline -ct | string replace -r '^--[a-z-]+=' '' | string trim -l -c "
+        "'\"\\'')\n"
+        "    set -l before (string match -r '^.*, *' -- $word)\n"
+        "    set -l item (string replace -r '^.*, *' '' -- $word)\n"
+        "    set -l key (string match -r '^(?:skip|stop-after|print)=' -- $item)\n"
+        "    for name in (if test $argv[1] != debug; __tenon_names $argv; else if test -n "
+        "\"$key\"; "
+        "__tenon_names passes; else; string split ' ' '" DEBUG_WORDS " " DEBUG_PASSES "'; end)\n"
+        "        echo -- \"$before$key$name\"\n    end\nend\n"
+        "# the command, and beside it one of the operands\n"
+        "function __tenon_is\n"
+        "    set -l words (commandline -opc)\n"
+        "    test \"$words[2]\" = $argv[1]; or return 1\n"
+        "    test (count $argv) -eq 1; and return 0\n"
+        "    for word in $words[3..]\n"
+        "        contains -- $word $argv[2..]; and return 0\n    end\n    return 1\nend\n"
+        "complete -c tenon -n __fish_use_subcommand -l help -d 'list the commands'\n"
+        "complete -c tenon -n __fish_use_subcommand -l version -d 'print the version'\n",
+        out);
     for (int i = 0; tnt_commands[i]; i++) {
         fprintf(out, "complete -c tenon -n __fish_use_subcommand -f -a %s -d '",
                 tnt_commands[i]->name);
         fish_text(out, tnt_commands[i]->summary);
         fputs("'\n", out);
     }
-    fputs("complete -c tenon -n '__fish_seen_subcommand_from help' -f -a '", out);
+    fputs("complete -c tenon -n '__tenon_is help' -f -a '", out);
     for (int i = 0; tnt_commands[i]; i++)
         fprintf(out, "%s%s", i ? " " : "", tnt_commands[i]->name);
     fputs("'\n", out);
@@ -391,15 +434,13 @@ print_fish(FILE *out)
                 fish_option(out, o, c);
         if (operand_words(c, text, sizeof text))
             fprintf(out,
-                    "complete -c tenon -n '__fish_seen_subcommand_from %s; and not "
-                    "__fish_seen_subcommand_from %s' -f -a '%s'\n",
-                    c->name, text, text);
+                    "complete -c tenon -n '__tenon_is %s; and not __tenon_is %s %s' -f -a '%s'\n",
+                    c->name, c->name, text, text);
+        if (!*c->operands || operand_words(c, text, sizeof text))
+            fprintf(out, "complete -c tenon -n '__tenon_is %s' -f\n", c->name);
     }
     for (int i = 0; i < N_SHOWN; i++) {
-        fprintf(out,
-                "complete -c tenon -n '__fish_seen_subcommand_from %s; and "
-                "__fish_seen_subcommand_from %s'",
-                shown[i].command, shown[i].what);
+        fprintf(out, "complete -c tenon -n '__tenon_is %s %s'", shown[i].command, shown[i].what);
         fish_values(out, shown[i].values);
         fputs("\n", out);
     }

@@ -14,7 +14,7 @@ TOOLS_TESTS = \
 	tests/tools/new_plugin.py tests/tools/options.py \
 	tests/tools/pages.py tests/tools/pass_config.py tests/tools/pipes.py tests/tools/plain_words.py tests/tools/plugins.py \
 	tests/tools/reproducible.py \
-	tests/tools/seeing.py tests/tools/settings.py \
+	tests/tools/seeing.py tests/tools/settings.py tests/tools/shells.py \
 	tests/tools/tune.py \
 	tests/tools/twice.py \
 	tests/tools/usage.py tests/tools/variants.py tests/tools/text.py \
