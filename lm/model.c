@@ -109,6 +109,8 @@ static tnb_status
 open_tokenizer(tnl_model *m, const json_t *model, const tnl_model_options *o, tnb_err *err)
 {
     const char *path = o->tokenizer;
+    if (m->tokenizer) /* which the caller has opened */
+        return TNB_OK;
     tnb_arena *a = tnb_arena_new();
     tnb_status st = a ? TNB_OK : tnb_fail(err, TNB_NO_MEMORY, "no memory for a tokenizer");
     if (st == TNB_OK && !path)
@@ -270,7 +272,8 @@ fill(tnl_model *m, const tnl_model_options *o, tnb_err *err)
                                       .path = o->weights,
                                       .no_cache = o->no_cache,
                                       .progress = o->progress,
-                                      .user = o->user};
+                                      .user = o->user,
+                                      .just_compiled = o->just_compiled};
         TNB_TRY(tnr_params_open(m->vm, &p, &m->weights, err));
     }
     return make_cache(m, create, o, err);
@@ -281,25 +284,31 @@ tnl_model_open(tnr_vm *vm, const tnr_artifact *a, const tnl_model_options *opt, 
                tnb_err *err)
 {
     tnl_model_options o = {0};
-    if (!vm || !a || !out)
-        return tnb_fail(err, TNB_INVALID, "tnl_model_open: %s is NULL",
-                        !vm  ? "the machine"
-                        : !a ? "the artifact"
-                             : "out");
     if (opt && opt->size && opt->size != sizeof *opt)
         return tnb_fail(err, TNB_ABI, "tnl_model_options has %u bytes here, not %u",
                         (unsigned)sizeof o, opt->size);
     if (opt)
         o = *opt;
-    if (o.sequences > 65536)
-        return tnb_fail(err, TNB_INVALID, "%u sequences are too many (limit: 65536)", o.sequences);
-    tnl_model *m = calloc(1, sizeof *m);
-    if (!m)
-        return tnb_fail(err, TNB_NO_MEMORY, "no memory for a model");
+    tnl_model *m = NULL;
+    tnb_status st = TNB_OK;
+    if (!vm || !a || !out)
+        st = tnb_fail(err, TNB_INVALID, "tnl_model_open: %s is NULL",
+                      !vm  ? "the machine"
+                      : !a ? "the artifact"
+                           : "out");
+    else if (o.sequences > 65536)
+        st = tnb_fail(err, TNB_INVALID, "%u sequences are too many (limit: 65536)", o.sequences);
+    else if (!(m = calloc(1, sizeof *m)))
+        st = tnb_fail(err, TNB_NO_MEMORY, "no memory for a model");
+    if (!m) {
+        tnl_tokenizer_free(o.opened);
+        return st;
+    }
     m->vm = vm;
     m->artifact = a;
+    m->tokenizer = o.opened;
     m->chunk = o.chunk ? o.chunk : CHUNK;
-    tnb_status st = fill(m, &o, err);
+    st = fill(m, &o, err);
     if (st != TNB_OK) {
         tnl_model_free(m);
         return st;

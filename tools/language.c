@@ -3,8 +3,10 @@
 #include "config.h"
 #include "language.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include "tenon/base/file.h"
 #include "tenon/base/log.h"
 
 enum { USUAL_CONTEXT = 4096 };
@@ -54,16 +56,58 @@ check_places(const tnt_args *a, const char *path)
     return false;
 }
 
+/* The tokenizer of a model that has to be compiled first, opened meanwhile. */
+typedef struct meanwhile {
+    const char *path; /* NULL: the artifact will say where it is */
+    tnl_tokenizer *tokenizer;
+    pthread_t thread;
+    bool started;
+} meanwhile;
+
+static void *
+open_tokenizer(void *user)
+{
+    meanwhile *w = user;
+    tnb_err err = {0};
+    if (tnl_tokenizer_open(w->path, &w->tokenizer, &err) != TNB_OK)
+        w->tokenizer = NULL; /* tnl_model_open says why */
+    return NULL;
+}
+
+static void
+start_meanwhile(meanwhile *w, const tnt_args *a, const char *path)
+{
+    const bool has_own = tnb_ends_with(path, ".gguf");
+    w->path = tnt_value(a, "tokenizer", has_own ? path : NULL);
+    w->started = w->path && !tnt_is_artifact(path) &&
+                 pthread_create(&w->thread, NULL, open_tokenizer, w) == 0;
+}
+
+static tnl_tokenizer *
+end_meanwhile(meanwhile *w)
+{
+    if (w->started)
+        pthread_join(w->thread, NULL);
+    return w->tokenizer;
+}
+
 bool
 tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t room,
                   tnt_language *out)
 {
     tnb_err err = {0};
     int64_t context;
+    meanwhile other = {0};
     *out = (tnt_language){0};
-    if (!tnt_int(a, "context", USUAL_CONTEXT, 1, INT32_MAX, &context) || !check_places(a, path) ||
-        !tnt_program_open(s, a, path, &out->program))
+    if (!tnt_int(a, "context", USUAL_CONTEXT, 1, INT32_MAX, &context) || !check_places(a, path))
         return false;
+    start_meanwhile(&other, a, path);
+    const bool has_program = tnt_program_open(s, a, path, &out->program);
+    tnl_tokenizer *tokenizer = end_meanwhile(&other);
+    if (!has_program) {
+        tnl_tokenizer_free(tokenizer);
+        return false;
+    }
     bar weights = {.quiet = tnt_has(a, "quiet")};
     const tnl_model_options o = {.size = sizeof o,
                                  .tokens = room ? room : (uint64_t)context,
@@ -71,7 +115,9 @@ tnt_language_open(tnt_session *s, const tnt_args *a, const char *path, uint64_t 
                                  .weights = tnt_value(a, "weights", NULL),
                                  .no_cache = tnt_has(a, "no-cache"),
                                  .progress = show_progress,
-                                 .user = &weights};
+                                 .user = &weights,
+                                 .just_compiled = out->program.was_compiled,
+                                 .opened = tokenizer};
     double start = tnt_now();
     tnb_status st = tnl_model_open(out->program.vm, out->program.artifact, &o, &out->model, &err);
     tnb_progress_end(weights.drawn);

@@ -36,6 +36,10 @@ typedef struct tnl_model_options {
     bool no_cache;
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void *user;
+    bool just_compiled; /* as of tnr_params_options */
+    /* The tokenizer where the caller has opened it already, in another thread for example: tnl_model_open takes it, also when it fails with another error than TNB_ABI. NULL:
+       it is opened as `tokenizer` says */
+    tnl_tokenizer *opened;
 } tnl_model_options;
 
 /* What the artifact says of the model. */

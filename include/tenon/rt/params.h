@@ -34,6 +34,8 @@ typedef struct tnr_params_options {
     /* Called while a parameter file is made: bytes so far, of how many. NULL: not wanted */
     void (*progress)(void *user, uint64_t done, uint64_t total);
     void *user;
+    /* The caller has compiled the artifact a moment ago, from these files: their sizes and headers are compared, but no data read */
+    bool just_compiled;
 } tnr_params_options;
 
 /* How many weights the artifact takes from files; 0: it has its weights itself. */
