@@ -82,6 +82,51 @@ like_sum(tn_ctx *ctx, const tn_call *c)
     return c->args.at[2]->type;
 }
 
+static bool
+is_integer(const tn_expr *e)
+{
+    return tn_is_scalar(e) && tnb_dtype_is_int(tn_dtype_of(e)) && tn_dtype_of(e).lanes == 1;
+}
+
+/* The address of a barrier, and a number. */
+static const tn_type *
+on_barrier(tn_ctx *ctx, const tn_call *c)
+{
+    const tn_expr *at = c->args.at[0];
+    if (!tn_is_scalar(at) || tn_dtype_of(at).code != TNB_HANDLE)
+        return tn_error(ctx, 0, TNB_TYPE,
+                        "%s takes the address of a barrier: T.address_of of an element of a buffer "
+                        "in the scope \"shared.barrier\"",
+                        tn_call_op_of(c)->base.name);
+    if (c->args.n > 1 && !is_integer(c->args.at[1]))
+        return tn_error(ctx, 0, TNB_TYPE, "%s takes an integer behind the barrier",
+                        tn_call_op_of(c)->base.name);
+    return just_i32(ctx, c);
+}
+
+static const tn_type *
+bulk_copy(tn_ctx *ctx, const tn_call *c)
+{
+    for (uint32_t i = 0; i < 4; i++) {
+        const tn_expr *e = c->args.at[i];
+        if (i == 2 ? !is_integer(e) : !tn_is_scalar(e) || tn_dtype_of(e).code != TNB_HANDLE)
+            return tn_error(ctx, 0, TNB_TYPE,
+                            "ptx_cp_async_bulk takes addresses in shared and in global memory, a "
+                            "number of bytes, and the address of a barrier");
+    }
+    return just_i32(ctx, c);
+}
+
+static const tn_type *
+named_barrier(tn_ctx *ctx, const tn_call *c)
+{
+    if (!is_integer(c->args.at[0]) || !is_integer(c->args.at[1]))
+        return tn_error(ctx, 0, TNB_TYPE,
+                        "%s takes the number of a barrier and a number of threads",
+                        tn_call_op_of(c)->base.name);
+    return just_i32(ctx, c);
+}
+
 static const tn_type *
 just_handle(tn_ctx *ctx, const tn_call *c)
 {
@@ -176,6 +221,24 @@ static const tn_arg_schema dot_args[] = {{"x", "bytes, four to a number or as ma
                                          {"y", "likewise"},
                                          {"sum", NULL},
                                          {NULL, NULL}};
+static const tn_arg_schema bar_args[] = {{"barrier", "its address in shared memory"}, {NULL, NULL}};
+static const tn_arg_schema bar_count_args[] = {{"barrier", "its address in shared memory"},
+                                               {"count", "arrivals of a phase"},
+                                               {NULL, NULL}};
+static const tn_arg_schema bar_bytes_args[] = {{"barrier", "its address in shared memory"},
+                                               {"bytes", "that are expected"},
+                                               {NULL, NULL}};
+static const tn_arg_schema bar_parity_args[] = {{"barrier", "its address in shared memory"},
+                                                {"parity", "0 or 1"},
+                                                {NULL, NULL}};
+static const tn_arg_schema bulk_args[] = {{"to", "address in shared memory, of 16 bytes"},
+                                          {"from", "address in global memory, of 16 bytes"},
+                                          {"bytes", "a multiple of 16"},
+                                          {"barrier", "its address in shared memory"},
+                                          {NULL, NULL}};
+static const tn_arg_schema named_args[] = {{"number", "1 to 15"},
+                                           {"threads", "of whole warps"},
+                                           {NULL, NULL}};
 static const tn_arg_schema any_args[] = {{"args", NULL}, {NULL, NULL}};
 
 #define EFFECT (TN_OP_IMPURE | TN_OP_READS_MEMORY)

@@ -100,7 +100,8 @@ emit(work *w, uint32_t i)
 {
     tnk_kernel *k = &w->kernels[i];
     tnk_source *src = tnk_source_new(w->ctx, &cuda_dialect);
-    if (!is_scheduled(w->ctx, k) || !fits(w, k) || !tnk_source_add(src, k))
+    if (!is_scheduled(w->ctx, k) || !fits(w, k) || !cuda_has_barriers(w->ctx, k, w->arch) ||
+        !tnk_source_add(src, k))
         return false;
     tnb_buf text = {0};
     tnk_source_text(src, &text);

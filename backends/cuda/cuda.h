@@ -17,6 +17,13 @@ extern const struct tnk_dialect cuda_dialect;
 /* Writes a call of ldmatrix, mma or cp.async; false: it is another one. */
 bool
 cuda_matrix_call(tnk_emitter *e, const tn_call *c);
+/* ---- barriers.c ---- */
+/* Writes a call of a barrier in shared memory or with a number; false: it is another one. */
+bool
+cuda_barrier_call(tnk_emitter *e, const tn_call *c);
+/* Whether the architecture has what the kernel uses of them; false after recording an error. */
+bool
+cuda_has_barriers(tn_ctx *ctx, const tnk_kernel *k, const char *arch);
 /* ---- vectors.c ---- */
 extern const struct tnk_vector_structs cuda_vectors;
 /* ---- pipeline.c ---- */

@@ -95,7 +95,7 @@ expr(tnk_emitter *e, const tn_expr *x)
         tnb_buf_puts(e->out, tn_is_int_const(c->args.at[0], WARP) ? "1" : "0");
         return true;
     }
-    if (cuda_matrix_call(e, c))
+    if (cuda_matrix_call(e, c) || cuda_barrier_call(e, c))
         return true;
     if (!tnk_is_warp_call(x))
         return false;

@@ -3,6 +3,7 @@ PLUGIN_MODULES += backends/cuda/cuda.la
 PLUGIN_MANIFESTS += backends/cuda/cuda.plugin
 noinst_LTLIBRARIES += backends/cuda/cuda.la
 backends_cuda_cuda_la_SOURCES = \
+	backends/cuda/barriers.c \
 	backends/cuda/codegen.c \
 	backends/cuda/cuda.c \
 	backends/cuda/cuda.h \

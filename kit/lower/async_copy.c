@@ -8,6 +8,9 @@
  *         with T.attr(0, "async_wait_inflight_count", 1):         ...
  *             ...
  *
+ * At the end of async_arrive_scope its copies arrive at the barrier in shared memory that is its value (ptx_cp_async_mbarrier_arrive); if
+ * some stayed stores, the thread waits for the others and arrives itself.
+ *
  * A copy of 4, 8 or 16 bytes that begins at a multiple of them, all or nothing under a condition (T.if_then_else with zeros), which
  * the instruction then takes; others stay stores. Conditions that threads meet or not may part a warp, whose threads matrix
  * instructions want together: it meets again behind such copies (T.tvm_storage_sync("warp")). A target without such copies
@@ -21,6 +24,8 @@ typedef struct async_copies {
     uint32_t inside; /* scopes around */
     bool matrices;   /* there are matrix instructions */
     uint32_t queues; /* as bits: several share the one that there is, and each wait is for all */
+    bool arrives;    /* there are scopes whose copies arrive at a barrier */
+    uint32_t stores; /* in asynchronous scopes that stayed what they were */
 } async_copies;
 
 static const tn_stmt *
@@ -118,6 +123,27 @@ together(tn_ctx *ctx, const async_copies *c, const tn_stmt *s)
 }
 
 static const tn_stmt *
+arrive(tnk_ranged *r, const tn_attr_stmt *a)
+{
+    async_copies *c = r->user;
+    tn_ctx *ctx = r->ctx;
+    uint32_t before = c->stores, n = 0;
+    const tn_expr *zero = tn_int_imm_of(ctx, TNB_I32, 0);
+    const tn_stmt *s[4];
+    s[n++] = tnk_ranged_rewrite(r, a->body);
+    bool stays = c->stores != before;
+    if (stays && c->wanted) {
+        s[n++] = call(ctx, "tirx.ptx_commit_group", TNB_I32, NULL, 0);
+        s[n++] = call(ctx, "tirx.ptx_wait_group", TNB_I32, &zero, 1);
+    }
+    s[n++] = tn_evaluate_of(ctx, tn_intrin1(ctx,
+                                            stays ? TN_INTRIN_ptx_mbarrier_arrive
+                                                  : TN_INTRIN_ptx_cp_async_mbarrier_arrive,
+                                            a->value));
+    return tnk_seq(ctx, s, n);
+}
+
+static const tn_stmt *
 pre(tnk_ranged *r, const tn_stmt *s)
 {
     async_copies *c = r->user;
@@ -132,6 +158,8 @@ pre(tnk_ranged *r, const tn_stmt *s)
         return body;
     }
     const tn_stmt *both[2];
+    if (!strcmp(a->key, "async_arrive_scope"))
+        return arrive(r, a);
     if (!strcmp(a->key, "async_commit_queue_scope")) {
         both[0] = together(ctx, c, tnk_ranged_rewrite(r, a->body));
         if (!c->wanted)
@@ -160,8 +188,10 @@ static const tn_stmt *
 post(tnk_ranged *r, const tn_stmt *s)
 {
     async_copies *c = r->user;
-    const tn_buffer_store *st = c->inside && c->wanted ? tn_as_buffer_store(s) : NULL;
-    return st ? copy(r, st) : NULL;
+    const tn_buffer_store *st = c->inside ? tn_as_buffer_store(s) : NULL;
+    const tn_stmt *now = st && c->wanted ? copy(r, st) : NULL;
+    c->stores += st && !now;
+    return now;
 }
 
 static tn_walk_step
@@ -171,6 +201,7 @@ find_queues(void *user, const tn_node *n)
     int64_t q;
     if (a && !strcmp(a->key, "async_commit_queue_scope") && tn_int_value(a->value, &q))
         ((async_copies *)user)->queues |= 1u << (q & 31);
+    ((async_copies *)user)->arrives |= a && !strcmp(a->key, "async_arrive_scope");
     ((async_copies *)user)->matrices |=
         tn_is_intrin(n, TN_INTRIN_ptx_ldmatrix) || tn_is_intrin(n, TN_INTRIN_ptx_mma);
     return TN_WALK_ON;
@@ -182,7 +213,7 @@ run_body(tn_ctx *ctx, const tn_pass_ctx *pc, const tn_prim_func *f)
     async_copies c = {.wanted = tnk_target_int(pc, "supports_async_copy", 0) != 0};
     tnk_ranged r = {.pre = pre, .post = post, .user = &c};
     tn_walk(f->body, 0, find_queues, NULL, &c);
-    if (!c.queues)
+    if (!c.queues && !c.arrives)
         return f->body;
     tnk_ranged_init(&r, ctx, f);
     return tnk_ranged_rewrite(&r, f->body);

@@ -17,6 +17,7 @@
  *     PlanAndUpdateBufferAllocationLocation   each AllocBuffer stands in the innermost loop that may hold it
  *     CompactBufferAllocation                 buffers are as small as their accesses allow
  *     InjectPermutedLayout                    tiles that ask for it lie over the banks of shared memory
+ *     SpecializeWarps                         warps of their own copy ahead for pipelines that ask for it
  *     InjectSoftwarePipeline                  no loop is annotated as a pipeline
  *     FlattenBuffer                           one dimension, offsets explicit
  *     PlanSharedMemory                        shared memory fits the target
@@ -120,6 +121,6 @@ extern const tn_pass tnk_pass_lower_init_block, tnk_pass_lower_match_buffer,
     tnk_pass_uniform_barriers, tnk_pass_lower_views, tnk_pass_lower_vector_access,
     tnk_pass_widen_arithmetic, tnk_pass_widen_storage, tnk_pass_lower_int64, tnk_pass_lower_math,
     tnk_pass_lower_fragments, tnk_pass_software_pipeline, tnk_pass_permuted_layout,
-    tnk_pass_async_copy;
+    tnk_pass_specialize_warps, tnk_pass_async_copy;
 
 #endif

@@ -42,4 +42,5 @@ const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES] = {
     &tnk_pass_software_pipeline,
     &tnk_pass_permuted_layout,
     &tnk_pass_async_copy,
+    &tnk_pass_specialize_warps,
 };

@@ -72,6 +72,14 @@ is_barrier(const tn_stmt *s)
            !(scope && !strcmp(scope->value, "warp"));
 }
 
+/* A barrier in shared memory, which is nothing else before or after. */
+static bool
+is_mbarrier(const tn_node *buffer)
+{
+    const char *scope = tn_as_buffer(buffer)->scope;
+    return scope && !strcmp(scope, "shared.barrier");
+}
+
 static bool
 add(plan *p, const tn_stmt *s)
 {
@@ -142,7 +150,8 @@ place_for(plan *p, tn_list stmts, const shared *x)
     shared *best = NULL;
     for (uint32_t k = 0; k < p->n; k++) {
         shared *o = &p->at[k];
-        if (o != x && o->place == (int32_t)k && o->first != UINT32_MAX && o->bytes >= x->bytes &&
+        if (o != x && !is_mbarrier(o->buffer) && !is_mbarrier(x->buffer) &&
+            o->place == (int32_t)k && o->first != UINT32_MAX && o->bytes >= x->bytes &&
             fits_dtype(p, o, x) && barrier_between(stmts, o->until, x->first) &&
             (!best || o->bytes < best->bytes))
             best = o;
@@ -202,7 +211,7 @@ find_view(plan *p, shared *x, const shared *place)
 {
     tn_buffer b = *tn_as_buffer(x->buffer);
     x->view = x->buffer;
-    if (!p->dynamic && x == place)
+    if ((!p->dynamic && x == place) || is_mbarrier(x->buffer))
         return;
     b.scope = p->dynamic ? tn_str(p->ctx, "shared.dyn") : b.scope;
     b.data = x == place ? NULL : tn_as_buffer(p->dynamic ? place->view : place->buffer)->data;

@@ -27,7 +27,8 @@ enum {
     VECTOR = 8,
     LEAST_ROWS = 16,
     LEAST = 32,
-    STAGES = 3
+    STAGES = 3,
+    MOST_WARPS = 8 /* whose threads have the registers that a warp's part of 64 by 64 takes */
 };
 
 typedef struct mma {
@@ -247,11 +248,12 @@ tile(mma *m)
 }
 
 /* The copies of later steps go on while a step is multiplied: as many as there is room for in the shared memory that a kernel declares; a
- * tuner may take what a launch gives. */
+ * tuner may take what a launch gives, and warps of their own for the copies (SpecializeWarps), which no GPU has measured. */
 static bool
 overlap(mma *m, tnk_item *steps)
 {
-    static const int64_t options[] = {1, 2, 3, 4, 5, 6}, order[] = {0, 1, 2}, async[] = {0};
+    static const int64_t options[] = {1, 2, 3, 4, 5, 6}, order[] = {0, 1, 2}, async[] = {0},
+                         producers[] = {0, 1, 2};
     tn_ctx *ctx = m->s->ctx;
     int64_t bytes = (m->tile[0] + m->tile[1]) * m->depth * 2, n = m->t->shared_bytes / bytes,
             most = m->t->most_shared / bytes;
@@ -262,6 +264,10 @@ overlap(mma *m, tnk_item *steps)
     if (n < 2)
         return n == 1;
     const int64_t stage[] = {0, 0, n - 1};
+    int64_t own =
+        tnk_rule_choice(ctx, "producers", producers, warps(m) + 2 <= MOST_WARPS ? 3 : 1, 0);
+    if (own && !tnk_annotate(m->s, steps, "software_pipeline_producer_warps", tn_i64(ctx, own)))
+        return false;
     return tnk_annotate(m->s, steps, "software_pipeline_stage", tn_int_array(ctx, stage, 3)) &&
            tnk_annotate(m->s, steps, "software_pipeline_order", tn_int_array(ctx, order, 3)) &&
            tnk_annotate(m->s, steps, "software_pipeline_async_stages", tn_int_array(ctx, async, 1));

@@ -43,7 +43,10 @@ enum { INTERP_DIMS = 16, INTERP_CALL_DEPTH = 64, INTERP_MAX_THREADS = 4096 };
     X(ASSERT)      /* a, or the text ptr is reported with c numbers from b on */                 \
     X(INDEX)       /* a = index b in [0, c), wrapped if d, or what ptr names is refused */       \
     X(FORK)        /* a: first thread index, b: how many, c: first extent; threads run to imm */ \
-    X(BARRIER)     /* wait for all threads */                                                    \
+    X(BARRIER)     /* wait for all threads; a: for those of a warp */                            \
+    X(NAMED)       /* wait for c threads at barrier b, or just come there if a */                \
+    X(MBARRIER)    /* barrier at a in shared memory: b, as the interp_mbarrier_op c says */      \
+    X(MWAIT)       /* wait until the phase of parity b of that at a is complete */               \
     X(EXCHANGE)    /* wait, then ptr says what is exchanged */                                   \
     X(LATE_OPEN)   /* element c of buffer b is stored next, */                                   \
     X(LATE_CLOSE)  /* and is kept until a wait of queue a completes it */                        \
@@ -238,6 +241,20 @@ struct interp_code {
 
 typedef struct interp_late interp_late; /* late.c */
 
+typedef enum interp_mbarrier_op {
+    INTERP_MBARRIER_INIT,
+    INTERP_MBARRIER_ARRIVE,
+    INTERP_MBARRIER_EXPECT,      /* bytes, and arrive */
+    INTERP_MBARRIER_COMPLETE,    /* bytes */
+    INTERP_MBARRIER_LATE_ARRIVE, /* once the copies up to here are complete */
+    INTERP_MBARRIER_LATE_BYTES   /* complete bytes once the bulk copies up to here are */
+} interp_mbarrier_op;
+
+enum { INTERP_NAMED_BARRIERS = 16, INTERP_WARP = 32 };
+
+/* Of a thread of a group: whether it may go on. */
+typedef enum interp_state { INTERP_RUNS, INTERP_WAITS, INTERP_ENDED } interp_state;
+
 typedef struct interp_frame {
     struct interp *vm;
     const interp_code *code;
@@ -247,7 +264,11 @@ typedef struct interp_frame {
     struct interp_frame *group; /* of a thread: the frame that forked */
     interp_reg ret;
     bool returned;
-    uint32_t pc;       /* where a waiting thread goes on */
+    uint32_t pc; /* where a waiting thread goes on */
+    interp_state state;
+    const interp_ins *waits_at;
+    bool passed;       /* a barrier in shared memory, since it last began to run */
+    uint32_t *arrived; /* of the group: threads that came to a barrier with a number and went on */
     interp_late *late; /* asynchronous copies; NULL: none yet */
 } interp_frame;
 

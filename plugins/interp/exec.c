@@ -3,7 +3,8 @@
  *
  * A thread that meets a barrier stops with its program counter and registers kept; when all threads
  * of the group stand at the same barrier they go on, one after the other. A group in which some
- * threads ended or stand elsewhere is in divergent control flow: an error.
+ * threads ended or stand elsewhere is in divergent control flow: an error, unless they wait for some of the
+ * threads alone (mbarrier.c).
  */
 #include "interp.h"
 
@@ -478,6 +479,16 @@ shuffle_threads(interp_frame *t, uint32_t n, const interp_exchange *e, interp_re
     }
 }
 
+static bool
+waits_in_memory(const interp_frame *t, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        if (t[i].state == INTERP_WAITS && t[i].waits_at->op == INTERP_MWAIT)
+            return true;
+    return false;
+}
+
+/* Threads that wait at a barrier in shared memory look again as long as others move. */
 static outcome
 do_fork(interp_frame *f, const interp_ins *in)
 {
@@ -500,7 +511,7 @@ do_fork(interp_frame *f, const interp_ins *in)
     outcome all = t && r && b && slots && tmp
                       ? DONE
                       : plain_error(f, in, TNB_NO_MEMORY, "no memory for threads");
-    uint32_t start = (uint32_t)(in - code->at) + 1, waiting = 0;
+    uint32_t start = (uint32_t)(in - code->at) + 1, arrived[INTERP_NAMED_BARRIERS] = {0};
     for (uint64_t i = 0; all == DONE && i < n; i++) {
         t[i] = (interp_frame){.vm = vm,
                               .code = code,
@@ -508,7 +519,8 @@ do_fork(interp_frame *f, const interp_ins *in)
                               .b = b + i * (uint64_t)code->n_bufs,
                               .slots = slots + i * (uint64_t)code->n_slots,
                               .group = f,
-                              .pc = start};
+                              .pc = start,
+                              .arrived = arrived};
         memcpy(r + i * n_regs, f->r - code->n_consts, n_regs * sizeof *r);
         memcpy(t[i].b, f->b, (size_t)code->n_bufs * sizeof *b);
         uint64_t rest = i;
@@ -519,29 +531,27 @@ do_fork(interp_frame *f, const interp_ins *in)
         }
     }
     while (all == DONE) {
-        waiting = 0;
+        bool moved = false, left = false;
+        const interp_ins *at;
         for (uint64_t i = 0; all == DONE && i < n; i++) {
-            outcome o = run(&t[i], t[i].pc);
-            waiting += o == WAITING;
-            if (o == FAILED)
-                all = FAILED;
+            bool runs = t[i].state == INTERP_RUNS;
+            if (!runs && (t[i].state == INTERP_ENDED || t[i].waits_at->op != INTERP_MWAIT))
+                continue;
+            t[i].passed = false;
+            all = run(&t[i], t[i].pc);
+            t[i].state = all == DONE ? INTERP_ENDED : INTERP_WAITS;
+            moved |= runs || all == DONE || t[i].passed;
+            all = all == WAITING ? DONE : all;
         }
-        if (all != DONE || waiting == 0)
+        for (uint64_t i = 0; i < n; i++)
+            left |= t[i].state == INTERP_WAITS;
+        if (all != DONE || !left)
             break;
-        const interp_ins *at = NULL;
-        for (uint64_t i = 0; i < n; i++) {
-            const interp_ins *mine = t[i].pc ? &code->at[t[i].pc - 1] : NULL;
-            if (i == 0)
-                at = mine;
-            if (waiting != n || mine != at) {
-                const interp_ins *where = mine && waiting == n ? mine : at ? at : mine;
-                all = plain_error(f, where ? where : in, TNB_INVALID,
-                                  "a barrier stands in divergent control flow: some threads of the "
-                                  "group do not reach it");
-                break;
-            }
-        }
-        if (all == DONE && at->op == INTERP_EXCHANGE) {
+        if (moved && waits_in_memory(t, n))
+            continue;
+        if (!interp_release(t, n, &at)) {
+            all = FAILED;
+        } else if (at && at->op == INTERP_EXCHANGE) {
             const interp_exchange *e = at->x.ptr;
             if (e->kind == INTERP_SHUFFLE)
                 shuffle_threads(t, (uint32_t)n, e, tmp);
@@ -738,7 +748,44 @@ L_BARRIER:
     if (!f->group)
         NEXT;
     f->pc = (uint32_t)(in - code) + 1;
+    f->waits_at = in;
     return WAITING;
+L_NAMED:
+    if (r[in->b].i < 0 || r[in->b].i >= INTERP_NAMED_BARRIERS || r[in->c].i < 1)
+        return plain_error(f, in, TNB_INVALID,
+                           "barriers have the numbers 0 to 15 and at least one thread");
+    if (!f->group)
+        NEXT;
+    if (in->a) {
+        f->arrived[r[in->b].i]++;
+        NEXT;
+    }
+    f->pc = (uint32_t)(in - code) + 1;
+    f->waits_at = in;
+    return WAITING;
+L_MBARRIER:
+    if (!interp_mbarrier(f, f->code->loc[in - code], (interp_mbarrier_op)in->c, r[in->a].i,
+                         r[in->b].i))
+        return FAILED;
+    NEXT;
+L_MWAIT : {
+    bool ok;
+    while (!interp_mbarrier_passed(f, f->code->loc[in - code], r[in->a].i, r[in->b].i, &ok)) {
+        if (!ok)
+            return FAILED;
+        if (!f->group && interp_late_step(f, &ok) && ok)
+            continue; /* the only thread */
+        if (!f->group)
+            return ok ? plain_error(f, in, TNB_INVALID,
+                                    "the only thread waits for ever at a barrier in shared memory")
+                      : FAILED;
+        f->pc = (uint32_t)(in - code);
+        f->waits_at = in;
+        return WAITING;
+    }
+    f->passed = true;
+    NEXT;
+}
 L_EXCHANGE:
     if (!f->group) { /* a group of one thread */
         const interp_exchange *e = in->x.ptr;
@@ -747,6 +794,7 @@ L_EXCHANGE:
         NEXT;
     }
     f->pc = (uint32_t)(in - code) + 1;
+    f->waits_at = in;
     return WAITING;
 L_LATE_OPEN:
     if (!interp_late_open(f, &bufs[in->b], r[in->c].i, bufs[in->b].info->bytes))

@@ -212,7 +212,27 @@ interp_assertion_failed(interp *vm, interp_env *env, const tn_call *c, const cha
 interp_val *
 interp_legalized(interp *vm, interp_env *env, const tn_call *c, const tn_op *op);
 
+/* ---- mbarrier.c: barriers in shared memory, and which threads go on ---- */
+/* False after recording an error. */
+bool
+interp_mbarrier(interp_frame *f, tn_loc loc, interp_mbarrier_op op, int64_t handle, int64_t n);
+/* Whether the phase of this parity is complete; false with *ok false after recording an error. */
+bool
+interp_mbarrier_passed(interp_frame *f, tn_loc loc, int64_t handle, int64_t parity, bool *ok);
+/* Of the threads of a group none can go on by itself. Those whose barrier is complete run, or an asynchronous copy is completed; at:
+ * set where all of them exchange values there. False after recording what they wait for. */
+bool
+interp_release(interp_frame *t, uint64_t n, const interp_ins **at);
+
 /* ---- late.c: asynchronous copies ---- */
+enum { INTERP_BULK = 15 }; /* the queue of bulk copies */
+/* The thread's copies in front of this have to be complete before it happens to the barrier; false after recording an error. */
+bool
+interp_late_arrive(interp_frame *f, tn_loc loc, interp_mbarrier_op op, int64_t handle,
+                   int64_t bytes);
+/* Completes the oldest of these, and the copies that it is for; *ok false after recording an error. False: there is none. */
+bool
+interp_late_step(interp_frame *f, bool *ok);
 /* Before and behind the store of an element of `bytes`: it is undone, and made by a wait. False after recording an error. */
 bool
 interp_late_open(interp_frame *f, const interp_buf *b, int64_t element, uint32_t bytes);

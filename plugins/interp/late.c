@@ -5,6 +5,8 @@
  *
  *     async_commit_queue_scope, ptx_commit_group      what was stored since is a group
  *     async_wait_inflight_count n, ptx_wait_group(n)  all groups but the last n are complete
+ *     async_arrive_scope, ptx_cp_async_mbarrier_arrive, ptx_cp_async_bulk
+ *                                                     complete when no thread of the group can go on otherwise
  */
 #include "interp.h"
 
@@ -18,6 +20,11 @@ typedef struct late_copy {
     uint64_t group;
     uint32_t bytes, queue;
     uint8_t value[MAX_BYTES];
+    bool
+        arrives; /* no copy: what happens to the barrier `handle` when those in front are complete */
+    tn_loc loc;
+    interp_mbarrier_op op;
+    int64_t handle, n;
 } late_copy;
 
 struct interp_late {
@@ -67,6 +74,24 @@ interp_late_open(interp_frame *f, const interp_buf *b, int64_t element, uint32_t
     return true;
 }
 
+/* One more; NULL after recording an error. */
+static late_copy *
+add(interp_frame *f)
+{
+    interp_late *l = late_of(f);
+    if (l && l->n == l->cap) {
+        uint32_t cap = l->cap ? 2 * l->cap : 64;
+        late_copy *at = realloc(l->at, cap * sizeof *at);
+        if (!at) {
+            tn_error(f->vm->ctx, 0, TNB_NO_MEMORY, "no memory for asynchronous copies");
+            return NULL;
+        }
+        l->at = at;
+        l->cap = cap;
+    }
+    return l ? &l->at[l->n++] : NULL;
+}
+
 bool
 interp_late_close(interp_frame *f, const interp_buf *b, int64_t element, uint32_t bytes,
                   uint32_t queue)
@@ -74,17 +99,9 @@ interp_late_close(interp_frame *f, const interp_buf *b, int64_t element, uint32_
     interp_late *l = late_of(f);
     if (!l || bytes > MAX_BYTES || queue >= QUEUES)
         return l != NULL;
-    if (l->n == l->cap) {
-        uint32_t cap = l->cap ? 2 * l->cap : 64;
-        late_copy *at = realloc(l->at, cap * sizeof *at);
-        if (!at) {
-            tn_error(f->vm->ctx, 0, TNB_NO_MEMORY, "no memory for asynchronous copies");
-            return false;
-        }
-        l->at = at;
-        l->cap = cap;
-    }
-    late_copy *c = &l->at[l->n++];
+    late_copy *c = add(f);
+    if (!c)
+        return false;
     *c = (late_copy){.mem = b->mem,
                      .offset = b->base + (uint64_t)element * bytes,
                      .group = l->groups[queue],
@@ -107,6 +124,15 @@ interp_late_commit(interp_frame *f, uint32_t queue)
     return l != NULL;
 }
 
+static void
+complete(interp_frame *f, const late_copy *c)
+{
+    memcpy(c->mem->bytes + c->offset, c->value, c->bytes);
+    for (uint32_t k = 0; k < c->bytes; k++)
+        set_written(c->mem, c->offset + k, true);
+    interp_mem_unref(f->vm, c->mem);
+}
+
 void
 interp_late_wait(interp_frame *f, uint32_t queue, int64_t in_flight)
 {
@@ -114,18 +140,49 @@ interp_late_wait(interp_frame *f, uint32_t queue, int64_t in_flight)
     uint32_t kept = 0;
     for (uint32_t i = 0; l && i < l->n; i++) {
         late_copy *c = &l->at[i];
-        bool closed = queue < QUEUES && c->queue == queue && c->group < l->groups[queue];
-        if (!closed || (in_flight > 0 && l->groups[queue] - c->group <= (uint64_t)in_flight)) {
+        bool closed =
+            !c->arrives && queue < QUEUES && c->queue == queue && c->group < l->groups[queue];
+        if (!closed || (in_flight > 0 && l->groups[queue] - c->group <= (uint64_t)in_flight))
             l->at[kept++] = *c;
-            continue;
-        }
-        memcpy(c->mem->bytes + c->offset, c->value, c->bytes);
-        for (uint32_t k = 0; k < c->bytes; k++)
-            set_written(c->mem, c->offset + k, true);
-        interp_mem_unref(f->vm, c->mem);
+        else
+            complete(f, c);
     }
     if (l)
         l->n = kept;
+}
+
+bool
+interp_late_arrive(interp_frame *f, tn_loc loc, interp_mbarrier_op op, int64_t handle,
+                   int64_t bytes)
+{
+    late_copy *c = add(f);
+    if (c)
+        *c = (late_copy){.arrives = true, .loc = loc, .op = op, .handle = handle, .n = bytes};
+    return c != NULL;
+}
+
+bool
+interp_late_step(interp_frame *f, bool *ok)
+{
+    interp_late *l = f->late;
+    uint32_t first = 0, kept = 0;
+    while (l && first < l->n && !l->at[first].arrives)
+        first++;
+    *ok = true;
+    if (!l || first == l->n)
+        return false;
+    const late_copy at = l->at[first];
+    bool bulk = at.op == INTERP_MBARRIER_COMPLETE;
+    for (uint32_t i = 0; i < l->n; i++) {
+        late_copy *c = &l->at[i];
+        if (i < first && (c->queue == INTERP_BULK) == bulk)
+            complete(f, c);
+        else if (i != first)
+            l->at[kept++] = *c;
+    }
+    l->n = kept;
+    *ok = interp_mbarrier(f, at.loc, at.op, at.handle, at.n);
+    return true;
 }
 
 void
@@ -133,7 +190,8 @@ interp_late_free(interp_frame *f)
 {
     interp_late *l = f->late;
     for (uint32_t i = 0; l && i < l->n; i++)
-        interp_mem_unref(f->vm, l->at[i].mem);
+        if (!l->at[i].arrives)
+            interp_mem_unref(f->vm, l->at[i].mem);
     if (l)
         free(l->at);
     free(l);

@@ -13,7 +13,7 @@ INTERP_SOURCES = \
 	plugins/interp/graph.c \
 	plugins/interp/interp.c \
 	plugins/interp/interp.h \
-	plugins/interp/late.c \
+	plugins/interp/late.c plugins/interp/mbarrier.c \
 	plugins/interp/legal.c \
 	plugins/interp/meaning.c \
 	plugins/interp/memory.c \

@@ -377,6 +377,81 @@ asynchronous_copies_are_waited_for(void **state)
     }
 }
 
+/* Threads wait for a phase of a barrier in shared memory, which bulk copies complete as late as allowed: a wrong parity reads what is not
+ * there, wrong bytes or arrivals are told of. */
+static void
+barriers_in_shared_memory_order_copies(void **state)
+{
+    tester *t = *state;
+    static const char form[] =
+        "    @T.prim_func\n"
+        "    def %s(A: T.Buffer((64,), \"float32\"), B: T.Buffer((64,), \"float32\")):\n"
+        "        S = T.alloc_buffer((64,), \"float32\", scope=\"shared\")\n"
+        "        bar = T.alloc_buffer((1,), \"uint64\", scope=\"shared.barrier\")\n"
+        "        for tx in T.thread_binding(64, thread=\"threadIdx.x\"):\n"
+        "            if tx == 0:\n"
+        "                T.evaluate(T.ptx_mbarrier_init(T.address_of(bar[0]), %d))\n"
+        "            T.evaluate(T.tvm_storage_sync(\"shared\"))\n"
+        "            if tx == 63:\n"
+        "                T.evaluate(T.ptx_mbarrier_arrive_expect_tx(T.address_of(bar[0]), %d))\n"
+        "                T.evaluate(T.ptx_cp_async_bulk(T.address_of(S[0]), T.address_of(A[0]), "
+        "256, T.address_of(bar[0])))\n"
+        "            T.evaluate(T.ptx_mbarrier_try_wait(T.address_of(bar[0]), %d))\n"
+        "            B[tx] = S[63 - tx]\n";
+    static const struct {
+        const char *name;
+        int arrivals, bytes, parity;
+        const char *says;
+    } wrong[] = {{"early", 1, 256, 1, "read before it is written"},
+                 {"few", 1, 128, 0, "more bytes come"},
+                 {"many", 1, 512, 0, "still takes 0 arrivals and 256 bytes"},
+                 {"alone", 2, 256, 0, "still takes 1 arrivals and 0 bytes"}};
+    char text[8192];
+    int n = snprintf(text, sizeof text, form, "right", 1, 256, 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        n += snprintf(text + n, sizeof text - (size_t)n, form, wrong[i].name, wrong[i].arrivals,
+                      wrong[i].bytes, wrong[i].parity);
+    tester_load(t, text);
+    const tn_expr *A = tester_tensor(t, TNB_F32, (int64_t[]){64}, 1, NULL, 0),
+                  *B = tester_tensor(t, TNB_F32, (int64_t[]){64}, 1, NULL, 0);
+    RUN(t, "right", A, B);
+    for (uint64_t i = 0; i < 64; i++)
+        assert_true(tester_at(t, B, i) == tester_at(t, A, 63 - i));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        FAILS(t, wrong[i].name, PARTS(wrong[i].says), A, B);
+}
+
+/* Some warps wait for each other while others do not; others come without waiting. */
+static void
+barriers_with_a_number_are_for_some_threads(void **state)
+{
+    tester *t = *state;
+    static const char form[] =
+        "    @T.prim_func\n"
+        "    def %s(A: T.Buffer((64,), \"float32\"), B: T.Buffer((32,), \"float32\")):\n"
+        "        S = T.alloc_buffer((64,), \"float32\", scope=\"shared\")\n"
+        "        for tx in T.thread_binding(64, thread=\"threadIdx.x\"):\n"
+        "            if tx < 32:\n"
+        "                S[tx] = A[tx]\n"
+        "                T.evaluate(T.ptx_bar_sync(1, 32))\n"
+        "                T.evaluate(T.ptx_bar_sync(2, %d))\n"
+        "                B[tx] = S[31 - tx] + S[63 - tx]\n"
+        "            else:\n"
+        "                S[tx] = A[tx]\n"
+        "                T.evaluate(T.ptx_bar_arrive(2, %d))\n";
+    char text[4096];
+    int n = snprintf(text, sizeof text, form, "right", 64, 64);
+    (void)snprintf(text + n, sizeof text - (size_t)n, form, "many", 96, 96);
+    tester_load(t, text);
+    const tn_expr *A = tester_tensor(t, TNB_F32, (int64_t[]){64}, 1, NULL, 0),
+                  *B = tester_tensor(t, TNB_F32, (int64_t[]){32}, 1, NULL, 0);
+    RUN(t, "right", A, B);
+    for (uint64_t i = 0; i < 32; i++)
+        assert_true(tester_at(t, B, i) ==
+                    (float)(tester_at(t, A, 31 - i) + tester_at(t, A, 63 - i)));
+    FAILS(t, "many", PARTS("barrier 2", "it is for 96"), A, B);
+}
+
 static void
 divergent_barriers_are_errors(void **state)
 {
@@ -576,6 +651,8 @@ main(void)
         TEST(matched_regions),
         TEST(threads_meet_at_barriers),
         TEST(asynchronous_copies_are_waited_for),
+        TEST(barriers_in_shared_memory_order_copies),
+        TEST(barriers_with_a_number_are_for_some_threads),
         TEST(divergent_barriers_are_errors),
         TEST(bounds_are_checked),
         TEST(unwritten_memory_is_not_read),

@@ -37,7 +37,8 @@
          "ConvertBlocksToOpaque, Simplify, LowerFragments, LowerIndexChecks, "                   \
          "UniformBarriers, ThreadSync, UnifyThreadBinding, "                                     \
          "PlanAndUpdateBufferAllocationLocation, CompactBufferAllocation, "                      \
-         "InjectPermutedLayout, InjectSoftwarePipeline, FlattenBuffer, PlanSharedMemory, "       \
+         "InjectPermutedLayout, SpecializeWarps, InjectSoftwarePipeline, FlattenBuffer, "        \
+         "PlanSharedMemory, "                                                                    \
          "LowerViews, Simplify, LoopPartition, VectorizeLoop, SplitVectors, UnrollLoop, "        \
          "Simplify, InjectPTXAsyncCopy, HoistIfThenElse, RemoveNoOp, NarrowDataType, "           \
          "LowerMath, LowerInt64, WidenArithmetic, WidenStorage, LowerVectorAccess, "             \

@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-enum { TNK_N_TIR_PASSES = 36 };
+enum { TNK_N_TIR_PASSES = 37 };
 TNB_EXPORT extern const tn_pass *const tnk_tir_passes[TNK_N_TIR_PASSES];
 
 #ifdef __cplusplus
