@@ -190,12 +190,15 @@ check_vocabulary(const tnl_model *m, const tnl_model_options *o, tnb_err *err)
     return TNB_DIFFERS;
 }
 
+static const char create_recurrent[] = "create_rnn_state";
+
 static tnb_status
 check_functions(const tnr_artifact *a, const char **create, tnb_err *err)
 {
     static const char *const needed[] = {"embed", "prefill", "decode"};
-    static const char *const creates[] = {"create_paged_kv_cache", "create_tir_paged_kv_cache"};
-    for (int i = 0; i < 2 && !*create; i++)
+    static const char *const creates[] = {"create_paged_kv_cache", "create_tir_paged_kv_cache",
+                                          create_recurrent};
+    for (int i = 0; i < 3 && !*create; i++)
         *create = tnr_artifact_function(a, creates[i]) ? creates[i] : NULL;
     const char *lacks = *create ? NULL : creates[0];
     for (int i = 0; i < 3 && !lacks; i++)
@@ -208,6 +211,24 @@ check_functions(const tnr_artifact *a, const char **create, tnb_err *err)
 }
 
 /* ---- making ---- */
+/* Memory that does not grow with the text. One state of before is kept, for a step that fails. */
+static tnb_status
+make_state(tnl_model *m, const tnl_model_options *o, tnb_err *err)
+{
+    const int64_t sizes[] = {o->sequences ? o->sequences : 1, 2};
+    tnr_value args[2] = {{0}};
+    tnb_status st = TNB_OK;
+    for (int i = 0; i < 2 && st == TNB_OK; i++)
+        st = tnr_shape_new(&sizes[i], 1, &args[i], err);
+    if (st == TNB_OK)
+        st = tnr_vm_call(m->vm, create_recurrent, args, 2, &m->cache, err);
+    for (int i = 0; i < 2; i++)
+        tnr_release(&args[i]);
+    m->facts.window = 0;
+    m->facts.cache_tokens = o->tokens ? o->tokens : LARGEST_CACHE;
+    return st;
+}
+
 static tnb_status
 make_cache(tnl_model *m, const char *create, const tnl_model_options *o, tnb_err *err)
 {
@@ -234,13 +255,8 @@ make_cache(tnl_model *m, const char *create, const tnl_model_options *o, tnb_err
         st = tnr_vm_call(m->vm, create, args, 5, &m->cache, err);
     for (int i = 0; i < 5; i++)
         tnr_release(&args[i]);
-    if (st != TNB_OK)
-        return st;
-    tnr_kv_info info = {.size = sizeof info};
-    TNB_TRY(tnr_kv_describe(m->cache, &info, err));
     m->facts.cache_tokens = tokens;
-    m->facts.cache_bytes = info.bytes;
-    return TNB_OK;
+    return st;
 }
 
 static tnb_status
@@ -276,7 +292,11 @@ fill(tnl_model *m, const tnl_model_options *o, tnb_err *err)
                                       .just_compiled = o->just_compiled};
         TNB_TRY(tnr_params_open(m->vm, &p, &m->weights, err));
     }
-    return make_cache(m, create, o, err);
+    TNB_TRY(create == create_recurrent ? make_state(m, o, err) : make_cache(m, create, o, err));
+    tnr_kv_info info = {.size = sizeof info};
+    TNB_TRY(tnr_kv_describe(m->cache, &info, err));
+    m->facts.cache_bytes = info.bytes;
+    return TNB_OK;
 }
 
 tnb_status

@@ -119,6 +119,10 @@ answer(conversation *c, tnb_err *err)
     while (same < n - 1 && same < cached && same < c->ids.n && ids[same] == c->ids.at[same])
         same++;
     tnb_status st = tnl_model_cut(c->l.model, 0, (int64_t)same, err);
+    if (st == TNB_UNSUPPORTED) { /* the cache cannot go back so far: it reads the text again */
+        same = 0;
+        st = tnl_model_cut(c->l.model, 0, 0, err);
+    }
     c->ids.n = 0;
     for (size_t i = 0; i < n && st == TNB_OK; i++)
         if (put_token(c, ids[i]) == false && !tnt_was_interrupted())

@@ -307,6 +307,7 @@ main(int argc, char **argv)
     if (argc < 5 || argc > 4096)
         return 2;
     const char *way = argv[3];
+    /* a state of a recurrent model takes the second for its history */
     const int64_t n = argc - 4, sizes[] = {17, n + 448, n + 16, 16, window() > 0};
     int32_t ids[4096];
     tnr_session *s;
@@ -329,7 +330,8 @@ main(int argc, char **argv)
     MUST(tnr_params_open(vm, NULL, &weights, &err));
     for (int i = 0; i < 5; i++)
         MUST(tnr_shape_new(&sizes[i], 1, &shapes[i], &err));
-    MUST(tnr_vm_call(vm, "create_paged_kv_cache", shapes, 5, &cache, &err));
+    if (tnr_vm_call(vm, "create_rnn_state", shapes, 2, &cache, &err) != TNB_OK)
+        MUST(tnr_vm_call(vm, "create_paged_kv_cache", shapes, 5, &cache, &err));
     add_sequence(0);
     if (strcmp(way, "once") == 0)
         run_once(ids, n);

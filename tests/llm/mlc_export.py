@@ -9,9 +9,11 @@ model.py alone, for one of TARGETS. Needs apache-tvm 0.26 and the folder TENON_M
 """
 import importlib
 import json
+import linecache
 import logging
 import math
 import os
+import re
 import sys
 import types
 
@@ -26,6 +28,24 @@ import tvm  # noqa: E402
 from tvm import relax  # noqa: E402
 from tvm.contrib import tvmjs  # noqa: E402
 from tvm.relax.frontend import nn  # noqa: E402
+
+
+def mend(name, *changes):
+    """Loads a file of the checkout again, with other text: what TVM 0.26 has no syntax for."""
+    module = importlib.import_module(name)
+    with open(module.__file__) as f:
+        text = f.read()
+    for pattern, other in changes:
+        text = re.sub(pattern, other, text, flags=re.M)
+    file = module.__file__ + " (mended)"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)  # TVM's parser asks for the source
+    exec(compile(text, file, "exec"), module.__dict__)
+
+
+SERIAL = (r"T\.thread_binding\((\w+), thread=[^)]*\)", r"T.serial(\1)") if sys.argv[5:6] in ([], ["llvm"]) else (r"$^", "")
+mend("mlc_llm.nn.rnn_state", (r": T\.int32 = ", ": T.let[T.int32] = "))
+for recurrent in ("rwkv5", "rwkv6"):  # a name for what stands in two places; and a schedule for GPUs
+    mend(f"mlc_llm.model.{recurrent}.{recurrent}_model", (r"\b(at|x) = (k_buf\[.*\])$", r"\1 = T.meta_var(\2)"), SERIAL)
 
 from mlc_llm import op as op_ext  # noqa: E402
 from mlc_llm.interface import compile as mlc_compile  # noqa: E402
@@ -52,7 +72,7 @@ def scalars_first(func, name, args, out):
 nn.op.tensor_ir_op = scalars_first
 VOCAB, PROMPT = 512, 9
 IDS = [79, 110, 99, 101, 32, 117, 112, 111, 110, 225, 414, 254, 232, 138, 461]
-CALLED = ("embed", "prefill", "decode", "create_paged_kv_cache")
+CALLED = ("embed", "prefill", "decode", "create_paged_kv_cache", "create_rnn_state")
 SMALL = dict(hidden_size=64, intermediate_size=128, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, vocab_size=VOCAB,
              rms_norm_eps=1e-5, context_window_size=128, prefill_chunk_size=32, max_batch_size=4, head_dim=16, rope_theta=10000.0,
              max_position_embeddings=128, attention_bias=False, use_cache=True, bos_token_id=1, eos_token_id=2, pad_token_id=0,
@@ -83,7 +103,7 @@ MORE = {
                         rope_scaling=dict(rope_type="yarn", type="yarn", inv_theta_log_scale=0.5 / math.log(10000.0), factor=4, beta_fast=32, beta_slow=1, mscale=0.707, mscale_all_dim=0.707,
                                           original_max_position_embeddings=32)),
     "gemma3": dict(text_config=dict(SMALL, query_pre_attn_scalar=16, sliding_window_size=64, rope_scaling=0), is_text_model=False),
-    "bert": {},
+    "bert": {}, "rwkv5": dict(head_size=16, num_heads=4, model_version="5_2"), "rwkv6": dict(head_size=16, num_heads=4, model_version="6_0"),
 }
 
 
@@ -110,6 +130,19 @@ def build(name, quantization, kind="llvm"):
                 "params": [{"name": n, "shape": [s if isinstance(s, int) else s.name for s in p.shape], "dtype": str(p.dtype),
                             "preprocs": [list(map(str, x)) for x in p.attrs["preprocs"]]} for n, p in params]}
     return target, module, metadata, more, extern
+
+
+def printed(module):
+    """The module's text; with its constants as lists where they are values of a recurrent state, of which upstream's printer crashes."""
+    if not any(v.name_hint == "create_rnn_state" for v in module.get_global_vars()):
+        return module.script(show_meta=True)
+    text, found = module.script(), []
+    for _, f in sorted(module.functions_items(), key=lambda item: item[0].name_hint):
+        if isinstance(f, relax.Function):
+            relax.analysis.post_order_visit(f, lambda e: found.append(e.data) if isinstance(e, relax.Constant) and e.data.shape else None)
+    for i, c in enumerate(found):
+        text = text.replace(f'metadata["relax.expr.Constant"][{i}]', f'R.const({c.numpy().tolist()}, "{c.dtype}")')
+    return text
 
 
 def draw(metadata, rng):
@@ -229,7 +262,9 @@ def reference(target, module, metadata, more, extern, weights):
     device, shape = tvm.cpu(), tvm.runtime.ShapeTuple
     vm = relax.VirtualMachine(program, device)
     params = [tvm.runtime.tensor(weights[p["name"]], device) for p in metadata["params"]]
-    cache = shape([0]) if own else vm["create_tir_paged_kv_cache"](*(shape([n]) for n in (1, 128, 64, 16, 0)))
+    recurrent = metadata["model_type"].startswith("rwkv")
+    cache = (shape([0]) if own else vm["create_rnn_state"](shape([1]), shape([1])) if recurrent
+             else vm["create_tir_paged_kv_cache"](*(shape([n]) for n in (1, 128, 64, 16, 0))))
     state = {k: tvm.get_global_func("vm.builtin.kv_state_" + k) for k in ("add_sequence", "begin_forward", "end_forward")}
     if own:
         state = {"add_sequence": lambda *a: None, "begin_forward": lambda c, s, n: own.begin(n[0]), "end_forward": lambda c: None}
@@ -250,7 +285,7 @@ def main():
     target, module, metadata, more, extern = build(name, quantization, *sys.argv[5:6])
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "model.py"), "w") as f:
-        f.write(module.script(show_meta=True))
+        f.write(printed(module))
     if sys.argv[4:5] == ["module"]:
         return
     with open(os.path.join(folder, "metadata.json"), "w") as f:

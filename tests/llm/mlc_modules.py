@@ -25,7 +25,7 @@ TARGET = os.environ.get("LLM_TARGET", "cpu")
 EXPORT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mlc_export.py")
 COMPARED, TOLERANCE = "q0f32", 1e-3  # of the logits' deviation
 COMPARED_MODELS = ("llama mistral qwen qwen2 qwen3 gemma gemma2 gemma3 phi phi3 gpt2 gpt_neox gptj stablelm baichuan internlm internlm2 starcoder2 "
-                   "minicpm olmo cohere chatglm deepseek_v2").split()
+                   "minicpm olmo cohere chatglm deepseek_v2 rwkv5 rwkv6").split()
 # Upstream's programs for experts and for BERT's attention are scheduled for GPUs, for one target: nothing to compare with on a processor.
 GPU_MODELS = "mixtral qwen2_moe qwen3_moe bert".split()
 # They take blocks of 1,024 threads and up to 96 KiB of shared memory, in float32 more than cuda has without asking for it.
@@ -35,7 +35,8 @@ LIMITS = write("gpus.ini", "".join(f"[target {k}-1024]\nkind = {k}\nmax_threads_
 # Upstream's own batch_decode is wrong in two families: GPT-2's says that a step has one position, DeepSeek-V2's rotates all rows by the
 # position of the first.
 WAYS = {"gpt2": ("steps", "again"), "deepseek_v2": ("steps", "once", "chunks", "again"),
-        "mistral": ("steps", "batch")}  # others go back behind what has left the window
+        "mistral": ("steps", "batch"),  # others go back behind what has left the window
+        **{name: ("steps", "chunks", "batch", "again") for name in ("rwkv5", "rwkv6")}}  # their batch_prefill takes one sequence
 ONLY = os.environ.get("MLC_ONLY", " ".join(COMPARED_MODELS + GPU_MODELS)).split()
 KEEP = os.environ.get("MLC_KEEP") or path("models")
 

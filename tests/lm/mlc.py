@@ -169,6 +169,83 @@ for text in ("", "[", "[]", "{}", '{"records": 3}', '{"records": [[]]}', '{"reco
     folder.file("tensor-cache.json", text)
     refused(f"the index {text!r}", tenon("compile", folder.path, "-o", path("bad.tno")), "tensor-cache.json")
 
+# A recurrent model: a state that grows by half of itself and the sum of a step's embeddings. Whole numbers, so that every order of sums is right.
+STATE, WIDTH = "vm.builtin.rnn_state_", 8
+
+
+def copying(name, left, right):
+    return f'''
+    @T.prim_func
+    def {name}(a: T.handle, b: T.handle, c: T.handle, d: T.handle):
+        sequences, history, n = T.int64(), T.int64(), T.int32()
+        storage = T.match_buffer(a, (sequences, history, {WIDTH}), "float32")
+        slots = T.match_buffer(b, (n,), "int32")
+        places = T.match_buffer(c, (n,), "int32")
+        data = T.match_buffer(d, (n, {WIDTH}), "float32")
+        for i, j in T.grid(n, {WIDTH}):
+            with T.sblock("copy"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                {left} = {right}
+'''
+
+
+def layers(name, n):
+    return f'''
+    @R.function
+    def {name}(x: R.Tensor((1, {n}, {WIDTH}), "float32"), state: R.Object, packed_params: R.Tuple({PACKED})):
+        R.func_attr({{"num_input": 2}})
+        with R.dataflow():
+            before = R.call_dps_packed("{STATE}get", (state, 0, 0), out_ty=R.Tensor((1, {WIDTH}), "float32"))
+            added = R.sum(x, axis=[1])
+            after = R.add(before, added)
+            s = R.call_pure_packed("{STATE}set", state, 0, 0, after, ty_args=(R.Object,))
+            w = packed_params[1]
+            y = R.matmul(after, w)
+            logits = R.reshape(y, R.shape([1, 1, {VOCAB}]))
+            r = (logits, s)
+            R.output(r)
+        return r
+'''
+
+
+PACKED = f'R.Tensor(({VOCAB}, {WIDTH}), "float32"), R.Tensor(({WIDTH}, {VOCAB}), "float32")'
+recurrent = f'''from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @R.function
+    def embed(ids: R.Tensor(("n",), "int32"), packed_params: R.Tuple({PACKED})):
+        R.func_attr({{"num_input": 1}})
+        with R.dataflow():
+            w = packed_params[0]
+            r = R.take(w, ids, axis=0)
+            R.output(r)
+        return r
+
+    @R.function
+    def create_rnn_state(sequences_: R.Shape(["sequences"]), history_: R.Shape(["history"])) -> R.Object:
+        sequences, history = T.int64(), T.int64()
+        cls = Module
+        with R.dataflow():
+            s = R.call_pure_packed("{STATE}create", 1, sequences, history, (cls.read,), (cls.write,), (R.const({[0.0] * WIDTH}, "float32"),), ty_args=(R.Object,))
+            R.output(s)
+        return s
+''' + layers("prefill", '"n"') + layers("decode", 1) + copying("read", "data[vi, vj]", "storage[slots[vi], places[vi], vj]") + copying(
+    "write", 'storage[slots[vi], (places[vi] + 1) % T.Cast("int32", history), vj]', "data[vi, vj]")
+rng = np.random.default_rng(5)
+weights = {"e": rng.integers(-9, 10, (VOCAB, WIDTH)).astype("float32"), "w": rng.integers(-9, 10, (WIDTH, VOCAB)).astype("float32")}
+state, want = weights["e"][list(b"Once upon a time")].sum(0), []
+for _ in range(24):
+    want.append(int((state @ weights["w"]).argmax()))
+    state = state + weights["e"][want[-1]]
+folder = Folder("recurrent", recurrent, [{"name": k, "shape": list(v.shape), "dtype": "float32"} for k, v in weights.items()], weights)
+folder.config.update(model_type="rwkv6", context_window_size=-1)
+r, got = tokens(folder.write(), "--temperature", "0")
+check(got == want and len(set(want)) > 4, f"a recurrent model writes {want}", r)
+r, got = tokens(folder.path, "--temperature", "0", "--context", "20")
+check(got == want[:5] and "context full" in r.stderr, "to a bound that is asked for", r)
+r = tenon("bench", folder.path, "--prompt", "8", "--generate", "4", "--json")
+check(r.returncode == 0 and json.loads(r.stdout), "and is timed", r)
+
 # an artifact whose weights became others
 folder = Folder("mlc", module, params, m.w)
 folder.write()

@@ -5,8 +5,8 @@
  *     tnl_generate(m, 0, ids, n, &options, &result, &err)
  *     tnl_model_free(m)
  *
- * An artifact of a language model has the functions embed, prefill, decode and create_paged_kv_cache, as MLC-LLM exports them, and
- * describes the model in its metadata (docs/llm.md). A model is used by the thread of its machine. Wrong arguments are
+ * An artifact of a language model has the functions embed, prefill, decode and create_paged_kv_cache (of a recurrent one create_rnn_state), as
+ * MLC-LLM exports them, and describes the model in its metadata (docs/llm.md). A model is used by the thread of its machine. Wrong arguments are
  * TNB_INVALID, as in tenon/rt/vm.h. */
 #ifndef TENON_LM_GENERATE_H
 #define TENON_LM_GENERATE_H
@@ -49,7 +49,8 @@ typedef struct tnl_model_facts {
     int64_t window;      /* tokens that attention sees, where fewer than all; 0: all */
     const int32_t *stop; /* tokens that end a text */
     uint32_t n_stop;
-    uint64_t cache_tokens; /* that the cache has room for */
+    uint64_t
+        cache_tokens; /* that the cache has room for; of a recurrent model, which needs none, a bound */
     uint64_t cache_bytes;
     uint64_t weight_bytes; /* of the weights in their files; 0: the artifact has them itself */
     /* How the model's makers draw tokens (generation_config.json of a checkpoint); temperature 0, the likeliest, where they say nothing.
@@ -85,7 +86,8 @@ tnl_model_append(tnl_model *m, int64_t sequence, const int32_t *ids, size_t n, f
 /* Its tokens; 0: none, or no such sequence. */
 TNB_EXPORT int64_t
 tnl_model_length(const tnl_model *m, int64_t sequence);
-/* Forgets the sequence from its token `length` on; 0 forgets it. */
+/* Forgets the sequence from its token `length` on; 0 forgets it. TNB_UNSUPPORTED: tokens that would be seen again have left a window, or the
+ * model is recurrent and its state cannot go back so far; nothing changed. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnl_model_cut(tnl_model *m, int64_t sequence, int64_t length, tnb_err *err);
 
