@@ -7,6 +7,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__ && !defined TENON_STRESS
+#if __GLIBC_PREREQ(2, 33)
+#include <malloc.h>
+#define COUNTS_MEMORY 1
+#endif
+#endif
 
 static void
 arena_memory_is_zero_and_aligned(void **state)
@@ -33,6 +39,32 @@ arena_memory_is_zero_and_aligned(void **state)
     tnb_arena_free(a);
     tnb_arena_free(NULL);
 }
+
+#ifdef COUNTS_MEMORY
+static size_t
+taken(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
+/* Compiling is judged by its memory: an arena takes little more than it hands out, and gives nearly all of it back. */
+static void
+an_arena_takes_memory_in_proportion(void **state)
+{
+    (void)state;
+    size_t before = taken();
+    tnb_arena *a = tnb_arena_new();
+    for (int round = 0; round < 2; round++) {
+        while (tnb_arena_used(a) < 3 << 20)
+            tnb_alloc(a, 96);
+        assert_true(taken() - before < tnb_arena_used(a) + tnb_arena_used(a) / 4);
+        tnb_arena_reset(a);
+        assert_true(taken() - before < 128 << 10);
+    }
+    tnb_arena_free(a);
+}
+#endif
 
 #ifndef __SANITIZE_ADDRESS__
 /* What the child of the tests below says by its exit status. */
@@ -237,6 +269,9 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_memory_is_zero_and_aligned),
+#ifdef COUNTS_MEMORY
+        cmocka_unit_test(an_arena_takes_memory_in_proportion),
+#endif
         cmocka_unit_test(a_request_beyond_all_memory_is_never_served_by_less),
 #ifndef __SANITIZE_ADDRESS__
         cmocka_unit_test(memory_of_a_failed_arena_is_handed_out_once),
