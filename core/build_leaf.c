@@ -55,8 +55,16 @@ tn_int_imm_of(tn_ctx *ctx, tnb_dtype d, int64_t v)
     if (!(tnb_dtype_is_int(d) || tnb_dtype_is_bool(d)) || d.lanes != 1)
         return tn_error(ctx, 0, TNB_TYPE, "an integer literal cannot have dtype %s",
                         tnb_dtype_print(d).s);
-    return TN_MAKE(ctx, TN_KIND_INT_IMM, int_imm, tn_ty_prim_of(ctx, d),
-                   .value = tn_wrap_int(d, v));
+    enum { COUNT = sizeof ctx->literals / sizeof *ctx->literals };
+    const tn_type *t = tn_ty_prim_of(ctx, d);
+    v = tn_wrap_int(d, v);
+    const tn_node **at = &ctx->literals[((uint64_t)v + (uintptr_t)t / sizeof *t) % COUNT];
+    if (*at && ((const tn_int_imm *)*at)->value == v && (*at)->type == t)
+        return *at;
+    const tn_expr *e = TN_MAKE(ctx, TN_KIND_INT_IMM, int_imm, t, .value = v);
+    if (!tn_is_error(e))
+        *at = e;
+    return e;
 }
 
 const tn_expr *
@@ -123,7 +131,14 @@ tn_extern_func_of(tn_ctx *ctx, const char *name)
 const tn_expr *
 tn_op_ref_of(tn_ctx *ctx, const tn_op *op)
 {
-    return TN_MAKE(ctx, TN_KIND_OP_REF, op_ref, tn_ty_any(ctx), .op = op);
+    enum { COUNT = sizeof ctx->op_refs / sizeof *ctx->op_refs };
+    const tn_node **at = &ctx->op_refs[(uintptr_t)op / sizeof *op % COUNT];
+    if (*at && ((const tn_op_ref *)*at)->op == op)
+        return *at;
+    const tn_expr *e = TN_MAKE(ctx, TN_KIND_OP_REF, op_ref, tn_ty_any(ctx), .op = op);
+    if (!tn_is_error(e))
+        *at = e;
+    return e;
 }
 
 const tn_node *

@@ -164,6 +164,7 @@ tn_compact(tn_ctx *ctx, const tn_module *m)
         return m; /* garbage stays */
     }
     ctx->arena = fresh;
+    tn_forget_right(ctx);
     memset(ctx->grown, 0, sizeof ctx->grown); /* they lie in the old one */
     struct copier c = {.to = ctx};
     tnb_ptrmap_init(&c.done, a);

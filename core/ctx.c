@@ -77,6 +77,7 @@ tn_ctx_free(tn_ctx *ctx)
         return;
     release_owned(ctx);
     tn_data_free_all(ctx);
+    tn_forget_right(ctx);
     tn_intern_free(&ctx->strings);
     tn_intern_free(&ctx->nodes);
     tn_intern_free(&ctx->places);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <time.h>
 #include "pass_private.h"
-#include "verify.h"
 #include "tenon/base/file.h"
 #include "tenon/base/log.h"
 
@@ -19,7 +18,6 @@ struct run {
     size_t live; /* bytes after the last compaction */
     tnb_progress *bar;
     bool dumped; /* a file was written, so the folder exists */
-    tn_verified verified;
 };
 
 static double
@@ -322,8 +320,7 @@ check(struct run *r, const tn_pass *pass, const tn_module *before, const tn_modu
 {
     uint32_t errors = tnb_diags_errors(tn_diags(r->ctx)), n = tnb_diags_count(tn_diags(r->ctx));
     *what = "the module is not well-formed after";
-    if (!r->opt->no_verify && after != before &&
-        tn_verify_more(r->ctx, before, after, &r->verified))
+    if (!r->opt->no_verify && after != before && tn_verify_since(r->ctx, before, after))
         return false;
     *what = "after";
     if (r->opt->roundtrip && after != before && !roundtrip(r, after, pass->base.name))
@@ -443,7 +440,6 @@ compact(struct run *r, const tn_module *m)
         return m;
     if (!r->opt->compact_always && (!phase_ends || used < SMALL || used < 2 * r->live))
         return m;
-    tn_verified_forget(&r->verified); /* its nodes go */
     m = tn_compact(r->ctx, m);
     r->live = tnb_arena_used(r->ctx->arena);
     return m;
@@ -453,7 +449,7 @@ static const tn_module *
 run_list(struct run *r, const tn_module *m)
 {
     tn_ctx *ctx = r->ctx;
-    if (!r->opt->no_verify && tn_verify_more(ctx, NULL, m, &r->verified)) {
+    if (!r->opt->no_verify && tn_verify(ctx, m)) {
         tnb_diag_note(tn_diags(ctx), "the module is not well-formed before the first pass");
         return NULL;
     }
@@ -494,6 +490,5 @@ tn_run_passes(tn_ctx *ctx, const tn_module *m, const tn_pass_list *l, tn_pass_ru
         r.bar = tnb_progress_start("passes", l->n);
     m = run_list(&r, m);
     tnb_progress_end(r.bar);
-    tn_verified_forget(&r.verified);
     return m;
 }

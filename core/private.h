@@ -48,6 +48,16 @@ struct grown {
     const tnb_arena *arena;
 };
 
+/* What the verifier has found right, until compaction frees nodes: the last module; calls, each with the tensor program that it fits, or
+ * with itself. What is checked of such a call depends on nothing but the two. */
+typedef struct tn_found_right {
+    const tn_module *module;
+    tnb_arena *arena; /* NULL: no call yet */
+    tnb_ptrmap calls;
+} tn_found_right;
+void
+tn_forget_right(tn_ctx *ctx);
+
 struct tn_ctx {
     const tn_ctx *parent;      /* of a child context; its tables are read, never changed */
     tnb_arena *perm;           /* interned texts, nodes, places; constants' descriptions */
@@ -59,8 +69,11 @@ struct tn_ctx {
     tn_registry *reg;
     bool own_reg;
     tn_intern strings, nodes, places;
-    const tn_type *prims[32]; /* types of scalars, by their dtype: found without the table */
-    TNB_VEC(tnb_place) locs;  /* tn_loc - 1 - first_loc indexes it */
+    /* What is asked for most, found without the table: types of scalars by their dtype, small literals, references to operators */
+    const tn_type *prims[32], *any;
+    const tn_node *literals[256], *op_refs[128];
+    tn_found_right right;
+    TNB_VEC(tnb_place) locs; /* tn_loc - 1 - first_loc indexes it */
     uint32_t first_loc;
     tn_loc at;
     struct {

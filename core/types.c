@@ -5,7 +5,13 @@
 const tn_type *
 tn_ty_any(tn_ctx *ctx)
 {
-    return tn_make(ctx, TN_KIND_TY_ANY, &(tn_none){0}, NULL, false);
+    if (!ctx->any) {
+        const tn_type *t = tn_make(ctx, TN_KIND_TY_ANY, &(tn_none){0}, NULL, false);
+        if (tn_is_error(t))
+            return t;
+        ctx->any = t;
+    }
+    return ctx->any;
 }
 
 const tn_type *

@@ -138,34 +138,32 @@ is_verified(const tn_module *before, const char *name, const tn_node *f)
 }
 
 bool
-tn_is_verified(const tn_verified *verified, const tn_call *c, const tn_node *with)
+tn_is_found_right(const tn_ctx *ctx, const tn_call *c, const tn_node *with)
 {
-    return verified && with && tnb_ptrmap_get(&verified->calls, c) == with;
+    return with && tnb_ptrmap_get(&ctx->right.calls, c) == with;
 }
 
 void
-tn_verified_note(tn_verified *verified, const tn_call *c, const tn_node *with)
+tn_note_right(tn_ctx *ctx, const tn_call *c, const tn_node *with)
 {
-    if (!verified || !with)
-        return;
-    if (!verified->arena)
-        tnb_ptrmap_init(&verified->calls, tnb_arena_new());
-    verified->arena = verified->calls.arena;
-    if (verified->arena)
-        tnb_ptrmap_set(&verified->calls, c, with);
+    tn_found_right *r = &ctx->right;
+    if (!r->arena)
+        tnb_ptrmap_init(&r->calls, r->arena = tnb_arena_new());
+    if (r->arena && with)
+        tnb_ptrmap_set(&r->calls, c, with);
 }
 
 void
-tn_verified_forget(tn_verified *verified)
+tn_forget_right(tn_ctx *ctx)
 {
-    tnb_arena_free(verified->arena);
-    *verified = (tn_verified){0};
+    tnb_arena_free(ctx->right.arena);
+    ctx->right = (tn_found_right){0};
 }
 
 uint32_t
-tn_verify_more(tn_ctx *ctx, const tn_module *before, const tn_module *m, tn_verified *verified)
+tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m)
 {
-    verifier v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx), .verified = verified};
+    verifier v = {.ctx = ctx, .module = m, .arena = tn_borrow_arena(ctx)};
     if (!m || !v.arena) {
         tn_error(ctx, 0, m ? TNB_NO_MEMORY : TNB_INTERNAL,
                  m ? "no memory for verifying" : "no module");
@@ -181,13 +179,9 @@ tn_verify_more(tn_ctx *ctx, const tn_module *before, const tn_module *m, tn_veri
         total += v.errors;
     }
     tn_return_arena(ctx, v.arena);
+    if (!total)
+        ctx->right.module = m;
     return total;
-}
-
-uint32_t
-tn_verify_since(tn_ctx *ctx, const tn_module *before, const tn_module *m)
-{
-    return tn_verify_more(ctx, before, m, NULL);
 }
 
 uint32_t

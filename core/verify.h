@@ -5,13 +5,6 @@
 
 #include "private.h"
 
-/* Calls whose types were found right, over the passes of a run: each with the tensor program that it fits, or with itself. What is checked
- * of such a call depends on nothing but the two. Nodes that compaction frees must be forgotten. */
-typedef struct tn_verified {
-    tnb_arena *arena;
-    tnb_ptrmap calls;
-} tn_verified;
-
 typedef struct verifier {
     tn_ctx *ctx;
     const tn_module *module;
@@ -22,22 +15,16 @@ typedef struct verifier {
     tnb_ptrmap owner;   /* graph: variable or symbol -> name of the function that defines it */
     tnb_ptrmap defined; /* what may be used here: variables, symbols, buffers, each with itself as
                            value; loop variables out of reach with the block that hides them */
-    tn_verified *verified; /* NULL: nothing is known from before */
-    tnb_ptrmap seen;       /* types and scalar expressions found right in this function */
+    tnb_ptrmap seen;    /* types and scalar expressions found right in this function */
 } verifier;
 
 enum { MAX_ERRORS_PER_FUNCTION = 20 };
 
-/* tn_verify_since that also knows, and notes, calls found right. */
-uint32_t
-tn_verify_more(tn_ctx *ctx, const tn_module *before, const tn_module *m, tn_verified *verified);
-/* Whether the call was found right with that program, or itself; NULL: with nothing. */
+/* Whether the call was found right with that program, or by itself (tn_found_right); NULL: with nothing. */
 bool
-tn_is_verified(const tn_verified *verified, const tn_call *c, const tn_node *with);
+tn_is_found_right(const tn_ctx *ctx, const tn_call *c, const tn_node *with);
 void
-tn_verified_note(tn_verified *verified, const tn_call *c, const tn_node *with);
-void
-tn_verified_forget(tn_verified *verified);
+tn_note_right(tn_ctx *ctx, const tn_call *c, const tn_node *with);
 /* The place of a node, or its function when it has none. */
 tn_loc
 tn_verify_at(verifier *v, const tn_node *n);

@@ -187,13 +187,13 @@ check_call(struct graph *g, const tn_call *c)
         const tn_global_var *gv = tn_as_global_var(c->args.n ? c->args.at[0] : NULL);
         with = gv ? tn_module_get(v->module, gv->name) : NULL;
     }
-    if (tn_is_verified(v->verified, c, with))
+    if (tn_is_found_right(v->ctx, c, with))
         return;
     check_call_type(v, c);
     if (tn_is_call_tir(&c->base))
         tn_verify_call_tir(v, c);
     if (!v->errors)
-        tn_verified_note(v->verified, c, with);
+        tn_note_right(v->ctx, c, with);
 }
 
 static void

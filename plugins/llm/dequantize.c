@@ -9,6 +9,8 @@ typedef struct look {
     const tn_node *wanted, *places; /* buffers that are asked for */
     uint32_t sums, products, codes, scales, lookups, stores;
     bool in_index;
+    bool sums_only;       /* what is loaded is not asked for */
+    uint32_t most_stores; /* with more of them the answer is known; 0: never */
 } look;
 
 static bool
@@ -87,16 +89,18 @@ look_at_block(void *user, const tn_node *n)
     l->products += reduces && s && sums_product(l, s);
     s = tn_as_buffer_store(n);
     l->stores += s != NULL;
-    if (s)
+    if (s && !l->sums_only)
         tn_walk(s->value, 0, look_at_load, NULL, l);
-    return s ? TN_WALK_SKIP : TN_WALK_ON;
+    return l->most_stores && l->stores > l->most_stores ? TN_WALK_STOP
+           : s                                          ? TN_WALK_SKIP
+                                                        : TN_WALK_ON;
 }
 
 /* What the program's blocks do; `wanted` and `places`: parameters, or out of range. */
 static look
-look_through(const tn_prim_func *f, uint32_t wanted, uint32_t places)
+look_through(const tn_prim_func *f, uint32_t wanted, uint32_t places, look l)
 {
-    look l = {.f = f};
+    l.f = f;
     l.wanted = wanted < f->buffers.n ? f->buffers.at[wanted] : NULL;
     l.places = places < f->buffers.n ? f->buffers.at[places] : NULL;
     tn_walk(f->body, 0, look_at_block, NULL, &l);
@@ -107,22 +111,23 @@ bool
 llm_makes_weights(const tn_prim_func *f)
 {
     const tn_buffer *out = f->buffers.n ? tn_as_buffer(f->buffers.at[f->buffers.n - 1]) : NULL;
-    look l = look_through(f, UINT32_MAX, UINT32_MAX);
-    return out && tnb_dtype_is_float(out->dtype) && out->dtype.bits >= 16 && !l.sums && l.codes &&
-           l.scales && l.stores;
+    if (!out || !tnb_dtype_is_float(out->dtype) || out->dtype.bits < 16)
+        return false;
+    look l = look_through(f, UINT32_MAX, UINT32_MAX, (look){0});
+    return !l.sums && l.codes && l.scales && l.stores;
 }
 
 bool
 llm_is_product_with(const tn_prim_func *f, uint32_t at)
 {
-    look l = look_through(f, at, UINT32_MAX);
+    look l = look_through(f, at, UINT32_MAX, (look){.sums_only = true});
     return l.wanted && l.sums == 1 && l.products == 1;
 }
 
 bool
 llm_is_lookup(const tn_prim_func *f)
 {
-    look l = look_through(f, 0, 1);
+    look l = look_through(f, 0, 1, (look){.most_stores = 1});
     return l.wanted && l.places && !l.sums && l.lookups && l.stores == 1;
 }
 

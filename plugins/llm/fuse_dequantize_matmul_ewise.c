@@ -20,8 +20,8 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
                        *product = llm_matched_program(m, "product");
     (void)ctx;
     (void)self;
-    return weights && product && !tnk_match_leaks(m) && llm_makes_weights(weights) &&
-           llm_is_product_with(product, 1);
+    return weights && product && !tnk_match_leaks(m) && llm_is_product_with(product, 1) &&
+           llm_makes_weights(weights);
 }
 
 const tnk_fusion_pattern llm_dequantize_matmul = {

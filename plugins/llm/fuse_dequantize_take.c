@@ -24,7 +24,7 @@ check(tn_ctx *ctx, const tnk_match *m, void *self)
     (void)ctx;
     (void)self;
     return weights && take && !tn_is(tnk_match_get(m, "ids"), TN_KIND_CONSTANT) &&
-           !tnk_match_leaks(m) && llm_makes_weights(weights) && llm_is_lookup(take);
+           !tnk_match_leaks(m) && llm_is_lookup(take) && llm_makes_weights(weights);
 }
 
 /* The blocks whose results the last block reads go into it. */

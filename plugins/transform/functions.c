@@ -56,7 +56,7 @@ note_use(void *user, const tn_node *n)
     pruner *p = user;
     if (tn_is_var(n))
         tnb_ptrmap_set(&p->used, n, p);
-    return TN_WALK_ON;
+    return n->flags & TN_FLAG_CLOSED ? TN_WALK_SKIP : TN_WALK_ON;
 }
 
 static tn_walk_step
