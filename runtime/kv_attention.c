@@ -19,6 +19,8 @@ static const char *const kernel_names[KV_N_KERNELS] = {
     "reading keys and values",
     "attention of a step's own tokens",
     "merging two attentions",
+    "attention of trees of tokens",
+    "moving the tokens of a tree",
 };
 
 tnb_status
@@ -63,6 +65,28 @@ rotate(struct tnr_kv *kv, int64_t layer, tnr_value qkv, tnb_err *err)
         args[n++] = tnr_int((kv->rope_rows == 4 && kv->kinds[layer] == KV_MHA_SLIDING ? 2 : 0) +
                             kv->rope_long);
     return kv_call(kv, KV_ROTARY, args, n, err);
+}
+
+static tnb_status
+attend_in_trees(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value out, tnb_err *err)
+{
+    const tnr_value args[16] = {kv->q,
+                                kv->parts[KV_QO_INDPTR],
+                                kv->pages[layer],
+                                kv->parts[KV_PAGE_INDPTR],
+                                kv->parts[KV_PAGES],
+                                kv->parts[KV_LAST_LEN],
+                                kv->parts[KV_K_POSITION],
+                                kv->parts[KV_Q_POSITION],
+                                out,
+                                kv->sums,
+                                tnr_int(0) /* no rotation */,
+                                tnr_float(kv->rope_scale),
+                                tnr_float(kv->rope_theta),
+                                tnr_float(sm_scale),
+                                kv->parts[KV_TREE_INDPTR],
+                                kv->parts[KV_TREE_ORDER]};
+    return kv_call(kv, KV_TREE, args, 16, err);
 }
 
 static tnb_status
@@ -111,6 +135,8 @@ run_layer(void *user, tnb_err *err)
     tnr_value args[4] = {kv->pages[w->layer], kv->k, kv->v, kv->parts[KV_PLACES]};
     TNB_TRY(rotate(kv, w->layer, w->rows, err));
     TNB_TRY(kv_call(kv, KV_APPEND, args, 4, err));
+    if (kv->branches)
+        return attend_in_trees(kv, w->layer, w->sm_scale, w->out, err);
     return attend(kv, w->layer, kv->windows || kv->kinds[w->layer] == KV_MHA_SLIDING, w->sm_scale,
                   w->out, err);
 }
@@ -163,7 +189,7 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
     tnb_status st = as_rows(kv, out, "the output", kv->q_heads, kv->v_dim, &to, function, err);
     struct layer_work w = {.kv = kv, .layer = layer, .sm_scale = sm_scale, .rows = rows, .out = to};
     if (st == TNB_OK)
-        st = kv->one_row_each && kv->base.device == tnr_vm_device(kv->base.vm)
+        st = kv->one_row_each && !kv->branches && kv->base.device == tnr_vm_device(kv->base.vm)
                  ? repeat_layer(&w, err)
                  : run_layer(&w, err);
     tnr_release(&rows);

@@ -11,7 +11,7 @@
  *     29  optional, Tenon's own: a cache for so many tokens or more is one for long texts. Argument 11 is then a table, a row for short and
  *         one for long texts, and two more for layers with a window where there are four; argument 24 takes the row's number behind it
  *
- * What is not used here (20, 21, 27) may be anything: attention of a step is one kernel over the pages (kv_attention.c). A cache for latent
+ * What is not used here (21) may be anything: attention of a step is one kernel over the pages (kv_attention.c). A cache for latent
  * attention is made of 14, 15, 22, 23, 25 and 26 instead (kv_latent.c).
  */
 #include <stdlib.h>
@@ -47,8 +47,10 @@ destroy(tnr_object *o)
     free(kv->refs);
     free(kv->claims);
     free(kv->free);
-    for (uint32_t i = 0; i < kv->base.n_sequences; i++)
+    for (uint32_t i = 0; i < kv->base.n_sequences; i++) {
         free(kv->base.sequences[i].pages);
+        free(kv->base.sequences[i].tree);
+    }
     kv_state_free(&kv->base);
     free(kv->host);
     free(kv);
@@ -232,9 +234,11 @@ take_kernels(struct tnr_kv *kv, const tnr_value *args, tnb_err *err)
     TNB_TRY(take_kernel(kv, args, 17, KV_DECODE, false, err));
     TNB_TRY(take_kernel(kv, args, 18, KV_PREFILL_WINDOW, window, err));
     TNB_TRY(take_kernel(kv, args, 19, KV_DECODE_WINDOW, false, err));
+    TNB_TRY(take_kernel(kv, args, 20, KV_TREE, false, err));
     TNB_TRY(take_kernel(kv, args, 24, KV_ROTARY, true, err));
     TNB_TRY(take_kernel(kv, args, 25, KV_COPY_PAGE, true, err));
-    return take_kernel(kv, args, 26, KV_GET, false, err);
+    TNB_TRY(take_kernel(kv, args, 26, KV_GET, false, err));
+    return take_kernel(kv, args, 27, KV_COMPACT, false, err);
 }
 
 /* Which rows of the table of RoPE's frequencies hold: keys stay as they were rotated, so that it is the cache's size that tells, not the

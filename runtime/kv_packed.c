@@ -137,8 +137,12 @@ begin_forward(ARGS)
     if (ids->n != lengths->n)
         return tnb_fail(err, TNB_INVALID, "%s: %" PRId32 " sequences and %" PRId32 " lengths", fn,
                         ids->n, lengths->n);
-    if (n > 3 && args[3].tag != TNR_NULL)
-        return tnb_fail(err, TNB_UNSUPPORTED, "%s: trees of tokens do not run yet", fn);
+    if (n > 3 && args[3].tag != TNR_NULL) {
+        TNB_TRY(tnr_want(fn, args, 3, TNR_SHAPE, err));
+        const tnr_shape *parents = args[3].u.shape;
+        return tnr_kv_begin_tree(vm, args[0], ids->dims, lengths->dims, (uint32_t)ids->n,
+                                 parents->dims, (uint32_t)parents->n, err);
+    }
     return tnr_kv_begin_forward(vm, args[0], ids->dims, lengths->dims, (uint32_t)ids->n, err);
 }
 
@@ -159,6 +163,21 @@ enable_sliding_window_for_seq(ARGS)
     TNB_TRY(tnr_want_int(fn, args, 2, &window, err));
     TNB_TRY(tnr_want_int(fn, args, 3, &sink, err));
     return tnr_kv_set_window(vm, args[0], id, window, sink, err);
+}
+
+/* (cache, sequences, leaves) */
+static tnb_status
+commit_accepted_token_tree_nodes(ARGS)
+{
+    static const char fn[] = CACHE "commit_accepted_token_tree_nodes";
+    (void)n, (void)ret;
+    TNB_TRY(tnr_want(fn, args, 1, TNR_SHAPE, err));
+    TNB_TRY(tnr_want(fn, args, 2, TNR_SHAPE, err));
+    const tnr_shape *ids = args[1].u.shape, *leaves = args[2].u.shape;
+    if (ids->n != leaves->n)
+        return tnb_fail(err, TNB_INVALID, "%s: %" PRId32 " sequences and %" PRId32 " leaves", fn,
+                        ids->n, leaves->n);
+    return tnr_kv_commit_tree(vm, args[0], ids->dims, leaves->dims, (uint32_t)ids->n, err);
 }
 
 static tnb_status
@@ -346,6 +365,7 @@ const tnr_packed tnr_kv_builtins[] = {
     ENTRY(STATE, begin_forward, 3, 4),
     ENTRY(STATE, end_forward, 1, 1),
     ENTRY(CACHE, enable_sliding_window_for_seq, 4, 4),
+    ENTRY(CACHE, commit_accepted_token_tree_nodes, 3, 3),
     ENTRY(CACHE, empty, 1, 1),
     ENTRY(CACHE, get_num_available_pages, 1, 1),
     ENTRY(CACHE, get_total_sequence_length, 1, 1),

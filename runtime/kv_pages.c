@@ -69,6 +69,7 @@ kv_remove(struct kv_state *st, struct kv_sequence *s)
     for (int64_t i = 0; i < s->n_pages; i++)
         kv_drop_page(kv, s->pages[i]);
     free(s->pages);
+    free(s->tree);
 }
 
 tnb_status
@@ -107,6 +108,7 @@ kv_fork(struct kv_state *st, const struct kv_sequence *parent, int64_t position,
 {
     struct tnr_kv *kv = (struct tnr_kv *)st;
     int64_t n = kv_pages_for(kv, parent, position);
+    TNB_TRY(kv_tree_settled(parent, function, err));
     TNB_TRY(window_is_there(kv, parent, position, function, err));
     TNB_TRY(kv_reserve(s, n, err));
     s->window = parent->window;
@@ -126,5 +128,7 @@ kv_pop(struct kv_state *st, struct kv_sequence *s, int64_t n, const char *functi
     struct tnr_kv *kv = (struct tnr_kv *)st;
     TNB_TRY(window_is_there(kv, s, s->length - n, function, err));
     kv_trim(kv, s, s->length - n);
+    if (kv_tree_size(s)) /* its last nodes, which have no children but each other */
+        s->tree->n = s->tree->n > n ? s->tree->n - (int32_t)n : 0;
     return TNB_OK;
 }

@@ -23,11 +23,21 @@ enum {
     KV_GET,
     KV_OWN,   /* latent attention: of a step's tokens among themselves */
     KV_MERGE, /* of its result with that over the pages */
+    KV_TREE,
+    KV_COMPACT,
     KV_N_KERNELS
 };
 /* Upstream's numbers: RoPE; attention of a layer. */
 enum { KV_ROPE_NONE, KV_ROPE_NORMAL, KV_ROPE_INLINE };
 enum { KV_MHA = 0, KV_MLA = 1, KV_MHA_SLIDING = 3 };
+
+/* Tokens at the end of a sequence of which only those on the way to a leaf are going to be taken (upstream's largest tree). */
+enum { KV_TREE_NODES = 256 };
+struct kv_tree {
+    int32_t n;
+    int32_t parents[KV_TREE_NODES]; /* before their children; -1: none in the tree */
+    int32_t depths[KV_TREE_NODES];  /* 0: no parent */
+};
 
 struct kv_sequence {
     int64_t id;
@@ -41,6 +51,7 @@ struct kv_sequence {
     int64_t evicted;      /* pages */
     int32_t *pages;       /* the table */
     int64_t n_pages, cap_pages;
+    struct kv_tree *tree; /* its last tokens; NULL: there was none so far */
 };
 
 /* Integers of a step, a part of one tensor on the device each. ORDER KV_PART */
@@ -58,6 +69,9 @@ enum {
     KV_OLD_INDPTR, /* [n + 1]; KV_PAGES and KV_LAST_LEN alike */
     KV_OLD_PAGES,
     KV_OLD_LAST_LEN,
+    /* of a step whose tokens stand in trees */
+    KV_TREE_INDPTR, /* [n + 1] first node of each sequence's tree */
+    KV_TREE_ORDER, /* [nodes, 2] number of each node, a parent's before its children's; that behind its last descendant's */
     KV_N_PARTS
 };
 
@@ -96,6 +110,8 @@ struct kv_state {
     bool busy;         /* a kernel runs: nothing may change */
     uint32_t *of_step; /* index in `sequences`, in the order of rows */
     uint32_t n_step;
+    const int64_t
+        *parents; /* of the step's tokens, while it begins; NULL: each follows the one before it */
 };
 
 struct tnr_kv {
@@ -127,7 +143,10 @@ struct tnr_kv {
     /* the step */
     int64_t rows;
     bool one_row_each;
-    int32_t *host; /* integers of the step, and how many fit */
+    bool in_trees;   /* its tokens are nodes of trees */
+    bool branches;   /* and one is not behind the node before it */
+    bool half_moved; /* moving a path failed in a layer */
+    int32_t *host;   /* integers of the step, and how many fit */
     uint64_t cap_host;
     tnr_value device_ints; /* storage of cap_device integers, or null */
     uint64_t cap_device;
@@ -220,6 +239,23 @@ TNB_MUST_CHECK tnb_status
 kv_begin(struct kv_state *st, const char *function, tnb_err *err);
 void
 kv_end(struct kv_state *st, bool keep);
+
+/* ---- kv_tree.c ---- */
+/* Looks at the step's parents, and adds its tokens to the trees of its sequences. */
+TNB_MUST_CHECK tnb_status
+kv_tree_begin(struct tnr_kv *kv, const char *function, tnb_err *err);
+/* Numbers of the nodes as KV_TREE_ORDER has them. */
+void
+kv_tree_order(const struct kv_tree *tree, int32_t *order);
+/* Nodes that wait. */
+static inline int32_t
+kv_tree_size(const struct kv_sequence *s)
+{
+    return s->tree ? s->tree->n : 0;
+}
+/* TNB_INVALID where nodes wait. */
+TNB_MUST_CHECK tnb_status
+kv_tree_settled(const struct kv_sequence *s, const char *function, tnb_err *err);
 
 /* ---- kv_attention.c ---- */
 TNB_MUST_CHECK tnb_status

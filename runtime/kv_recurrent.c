@@ -195,11 +195,18 @@ static tnb_status
 begin(struct kv_state *st, const char *function, tnb_err *err)
 {
     struct recurrent *r = of(st);
-    int64_t n = st->n_step, total = 2 * r->places_at;
+    int64_t n = st->n_step, total = 2 * r->places_at, row = 0;
     tnr_value all;
     for (uint32_t i = 0; i < st->n_step; i++) {
         const struct kv_sequence *s = &st->sequences[st->of_step[i]];
         TNB_TRY(has_state(s, function, err));
+        for (int64_t t = 0; st->parents && t < s->pending; t++, row++)
+            if (st->parents[row] != t - 1)
+                return tnb_fail(err, TNB_UNSUPPORTED,
+                                "%s: token %" PRId64 " of sequence %" PRId64
+                                " has the parent %" PRId64
+                                ": the state of a recurrent model takes chains alone, %" PRId64,
+                                function, t, s->id, st->parents[row], t - 1);
         r->host[i] = (int32_t)s->slot;
         r->host[r->places_at + i] = (int32_t)s->at;
     }

@@ -261,6 +261,27 @@ take_sequences(struct kv_state *st, const int64_t *sequences, const int64_t *len
     return TNB_OK;
 }
 
+static tnb_status
+begin(struct kv_state *st, const int64_t *sequences, const int64_t *lengths, uint32_t n,
+      const int64_t *parents, uint32_t n_parents, const char *function, tnb_err *err)
+{
+    int64_t rows = 0;
+    tnb_status status = take_sequences(st, sequences, lengths, n, function, err);
+    for (uint32_t i = 0; status == TNB_OK && i < n; i++)
+        rows += lengths[i];
+    if (status == TNB_OK && parents && rows != (int64_t)n_parents)
+        status = tnb_fail(err, TNB_INVALID, "%s: %" PRId64 " tokens with %" PRIu32 " parents",
+                          function, rows, n_parents);
+    st->parents = parents;
+    if (status == TNB_OK)
+        status = st->kind->begin(st, function, err);
+    st->parents = NULL;
+    if (status != TNB_OK)
+        end(st, false);
+    st->stepping = status == TNB_OK;
+    return status;
+}
+
 tnb_status
 tnr_kv_begin_forward(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *lengths,
                      uint32_t n, tnb_err *err)
@@ -271,13 +292,21 @@ tnr_kv_begin_forward(tnr_vm *vm, tnr_value cache, const int64_t *sequences, cons
     NEED_N(sequences, n, err);
     NEED_N(lengths, n, err);
     TNB_TRY(kv_state_at_rest(vm, cache, NULL, fn, &st, err));
-    tnb_status status = take_sequences(st, sequences, lengths, n, fn, err);
-    if (status == TNB_OK)
-        status = st->kind->begin(st, fn, err);
-    if (status != TNB_OK)
-        end(st, false);
-    st->stepping = status == TNB_OK;
-    return status;
+    return begin(st, sequences, lengths, n, NULL, 0, fn, err);
+}
+
+tnb_status
+tnr_kv_begin_tree(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *lengths,
+                  uint32_t n, const int64_t *parents, uint32_t n_parents, tnb_err *err)
+{
+    static const char fn[] = "kv_state_begin_forward";
+    struct kv_state *st;
+    NEED(vm, err);
+    NEED(parents, err);
+    NEED_N(sequences, n, err);
+    NEED_N(lengths, n, err);
+    TNB_TRY(kv_state_at_rest(vm, cache, NULL, fn, &st, err));
+    return begin(st, sequences, lengths, n, parents, n_parents, fn, err);
 }
 
 tnb_status

@@ -76,15 +76,29 @@ aligned(uint64_t n)
 static void
 lay_out(const struct tnr_kv *kv, uint64_t at[KV_N_PARTS + 1], uint64_t count[KV_N_PARTS])
 {
-    uint64_t entries = 0, room = ALIGNED, n = kv->base.n_step, rows = (uint64_t)kv->rows;
-    for (uint32_t i = 0; i < kv->base.n_step; i++)
-        entries += (uint64_t)kv->base.sequences[kv->base.of_step[i]].n_pages;
+    uint64_t entries = 0, room = ALIGNED, n = kv->base.n_step, rows = (uint64_t)kv->rows, nodes = 0;
+    for (uint32_t i = 0; i < kv->base.n_step; i++) {
+        const struct kv_sequence *s = &kv->base.sequences[kv->base.of_step[i]];
+        entries += (uint64_t)s->n_pages;
+        nodes += kv->branches ? (uint64_t)kv_tree_size(s) : 0;
+    }
     while (room < entries)
         room *= 2;
     const bool old = kv->latent;
-    const uint64_t all[KV_N_PARTS] = {n + 1,          n + 1,      room, n,    3 * n,
-                                      3 * n,          n,          rows, rows, old ? n + 1 : 0,
-                                      old ? room : 0, old ? n : 0};
+    const uint64_t all[KV_N_PARTS] = {n + 1,
+                                      n + 1,
+                                      room,
+                                      n,
+                                      3 * n,
+                                      3 * n,
+                                      n,
+                                      rows,
+                                      rows,
+                                      old ? n + 1 : 0,
+                                      old ? room : 0,
+                                      old ? n : 0,
+                                      kv->branches ? n + 1 : 0,
+                                      2 * nodes};
     at[0] = 0;
     for (int p = 0; p < KV_N_PARTS; p++) {
         count[p] = all[p];
@@ -133,12 +147,20 @@ window_from(const struct tnr_kv *kv, const struct kv_sequence *s, int64_t window
     return s->pending == 1 && from < sink ? sink : from;
 }
 
+/* Of the token at this place: behind what was there before the tree, as deep as it stands in it. */
+static int64_t
+tree_position(const struct kv_sequence *s, int64_t place)
+{
+    const int64_t before = s->length + s->pending - s->tree->n;
+    return before + s->tree->depths[place - before];
+}
+
 static void
 fill(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1])
 {
     int32_t *part[KV_N_PARTS];
     uint32_t n = kv->base.n_step;
-    int64_t P = kv->page_tokens, row = 0, entry = 0, old = 0;
+    int64_t P = kv->page_tokens, row = 0, entry = 0, old = 0, node = 0;
     memset(kv->host, 0, at[KV_N_PARTS] * sizeof *kv->host);
     for (int p = 0; p < KV_N_PARTS; p++)
         part[p] = kv->host + at[p];
@@ -159,10 +181,17 @@ fill(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1])
         part[KV_K_POSITION][i] = 0;
         for (int64_t p = s->length; p < end; p++, row++) {
             int64_t place = p - s->evicted * P;
-            part[KV_Q_POSITION][row] = (int32_t)(kv->rope_mode == KV_ROPE_INLINE ? place : p);
+            part[KV_Q_POSITION][row] = (int32_t)(kv->rope_mode == KV_ROPE_INLINE ? place
+                                                 : kv->in_trees ? tree_position(s, p)
+                                                                : p);
             part[KV_PLACES][row] = (int32_t)(s->pages[place / P] * P + place % P);
         }
         part[KV_QO_INDPTR][i + 1] = (int32_t)row;
+        if (kv->branches) {
+            kv_tree_order(s->tree, part[KV_TREE_ORDER] + 2 * node);
+            node += s->tree->n;
+            part[KV_TREE_INDPTR][i + 1] = (int32_t)node;
+        }
         if (!kv->latent)
             continue;
         int64_t before = kv_pages_for(kv, s, s->length);
@@ -183,12 +212,17 @@ make_views(struct tnr_kv *kv, const uint64_t at[KV_N_PARTS + 1], const uint64_t 
     tnb_status st =
         tnr_tensor_write(all.u.tensor, kv->host, (uint64_t)total * sizeof *kv->host, err);
     tnr_release(&all);
-    const int n_parts = kv->latent ? KV_N_PARTS : KV_OLD_INDPTR;
-    for (int p = 0; st == TNB_OK && p < n_parts; p++) {
-        bool rows3 = p == KV_LENGTHS || p == KV_LAYER_LENGTHS;
+    for (int p = 0; st == TNB_OK && p < KV_N_PARTS; p++) {
+        bool rows3 = p == KV_LENGTHS || p == KV_LAYER_LENGTHS, pairs = p == KV_TREE_ORDER;
         int64_t dims[2] = {rows3 ? 3 : (int64_t)count[p], kv->base.n_step};
-        st = tnr_tensor_view(kv->device_ints.u.storage, at[p] * sizeof *kv->host, dims, rows3 + 1u,
-                             TNB_I32, &kv->parts[p], err);
+        if (p >= KV_TREE_INDPTR ? !kv->branches : p >= KV_OLD_INDPTR && !kv->latent)
+            continue;
+        if (pairs) {
+            dims[0] /= 2;
+            dims[1] = 2;
+        }
+        st = tnr_tensor_view(kv->device_ints.u.storage, at[p] * sizeof *kv->host, dims,
+                             rows3 || pairs ? 2 : 1, TNB_I32, &kv->parts[p], err);
     }
     const int64_t heads[4] = {kv->q_heads, kv->kv_heads, kv->kv_heads, kv->q_heads};
     const int64_t width[4] = {kv->head_dim, kv->head_dim, kv->v_dim, 0};
@@ -249,8 +283,11 @@ kv_end(struct kv_state *st, bool keep)
         kv_trim(kv, s, s->length);
         if (keep)
             kv_evict(kv, s);
+        else if (kv->in_trees)
+            s->tree->n -= (int32_t)s->pending;
     }
     kv->rows = 0;
+    kv->in_trees = kv->branches = false;
 }
 
 tnb_status
@@ -264,6 +301,7 @@ kv_begin(struct kv_state *st, const char *function, tnb_err *err)
         kv->rows += st->sequences[st->of_step[i]].pending;
         kv->one_row_each &= st->sequences[st->of_step[i]].pending == 1;
     }
+    TNB_TRY(kv_tree_begin(kv, function, err));
     TNB_TRY(check_room(kv, function, err));
     TNB_TRY(take_pages(kv, err));
     lay_out(kv, at, count);

@@ -17,6 +17,7 @@ runtime_libtenon_rt_la_SOURCES = \
 	runtime/kv_recurrent.c \
 	runtime/kv_state.c \
 	runtime/kv_step.c \
+	runtime/kv_tree.c \
 	runtime/launch.c \
 	runtime/machine.c \
 	runtime/metadata.c \

@@ -11,7 +11,8 @@
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
  * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error.
  * Where the target's attribute attention_threads is more than 0, attention and rotary embedding come from a file of their own, written
- * for the threads of a block. Functions on windows join when a layer has one, or by the option. Of a model with latent attention
+ * for the threads of a block. Functions on windows join when a layer has one, or by the option; those on trees of tokens where the module
+ * verifies them (`batch_verify`), or by the option. Of a model with latent attention
  * ("mla") all kernels come from a file of their own.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
  * Behind upstream's arguments there may be one more: the limit of attention's scores (soft cap, scores become cap * tanh(score / cap)).
@@ -384,16 +385,29 @@ create_latent_call(creation *w)
     return finish_call(w, args);
 }
 
+/* Speculative decoding verifies tokens by a function of its own. What trees do not run with, the runtime refuses. */
+static bool
+wants_trees(const creation *w, bool there)
+{
+    const char *trees = tn_option_str(w->pc, "trees");
+    if (strcmp(trees, "auto") != 0)
+        return !strcmp(trees, "always");
+    return there && !w->windows && w->rope_mode != ROPE_INLINE &&
+           tn_module_get(w->m, "batch_verify");
+}
+
 static const tn_expr *
 create_call(creation *w)
 {
     if (w->latent)
         return create_latent_call(w);
     w->threads = attention_threads(w);
-    const char *of = w->threads ? "attention" : "kernels";
+    const char *of = w->threads ? "attention" : "kernels", *tree = "tree_attn_paged_kv",
+               *compact = "compact_kv_copy";
     const tn_module *plain = read_kernels(w, "kernels", false),
                     *attention = w->threads ? read_kernels(w, of, false) : plain,
                     *window = w->windows ? read_kernels(w, of, true) : NULL;
+    const bool trees = attention && wants_trees(w, tn_module_get(attention, tree));
     const tn_expr *args[N_CREATE + 1] = {
         [14] =
             kernel(w, plain, "kernels", "kv_cache_transpose_append", "kv_cache_transpose_append"),
@@ -402,10 +416,12 @@ create_call(creation *w)
         [19] = w->windows ? tir(w, kernel(w, window, of, "tir_attention_prefill",
                                           "tir_attention_prefill_sliding_window"))
                           : NULL,
+        [21] = trees ? tir(w, kernel(w, attention, of, tree, tree)) : NULL,
         [25] = kernel(w, attention, of, "tir_split_rotary", "tir_split_rotary"),
         [26] =
             kernel(w, plain, "kernels", "kv_cache_copy_single_page", "kv_cache_copy_single_page"),
         [27] = kernel(w, plain, "kernels", "kv_cache_debug_get_kv", "kv_cache_debug_get_kv"),
+        [28] = trees ? kernel(w, plain, "kernels", compact, compact) : NULL,
     };
     return finish_call(w, args);
 }
@@ -494,6 +510,10 @@ static const tn_attr_schema options[] = {
      "model's",
      "auto|float32|float16|bfloat16|int8"},
     {"windows", TN_ATTR_BOOL, 0, "False", "kernels for sequences with a sliding window, too"},
+    {"trees", TN_ATTR_STR, 0, "auto",
+     "kernels for tokens that stand in trees, too; auto: where the module has a function "
+     "batch_verify, no windows and no RoPE of mode 2",
+     "auto|always|never"},
     {0},
 };
 

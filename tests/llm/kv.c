@@ -5,6 +5,7 @@
  *
  *     kv FILE.tno key=value ...     prints a digest of all rows, and how many operations of each kind ran
  *
+ * With trees=1 some steps have tokens that stand in trees: rows are those of the text on their path, in all bits, and what is taken stays.
  * With hostile=N a cache is made N times of arguments of which some are anything, and used: each call ends with a status.
  * With faults=1 an allocation in most operations fails: the operation says so, loses nothing, and works when it is tried again.
  */
@@ -21,7 +22,7 @@
 
 static struct {
     int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
-        seed, threads, faults, hostile, float32_pages;
+        seed, threads, faults, hostile, float32_pages, trees;
     double theta, tolerance, window_theta, cap,
         slow; /* of layer 1; of scores; frequencies are divided by slow */
 } o = {.hq = 4,
@@ -118,7 +119,7 @@ typedef struct text {
     uint64_t *keys;
 } text;
 static text texts[64];
-static int64_t n_texts, next_id, counts[8];
+static int64_t n_texts, next_id, counts[8], n_trees;
 
 static float
 element(uint64_t key, int64_t i)
@@ -390,6 +391,192 @@ step(bool decode)
     counts[5]++;
 }
 
+/* ---- trees ---- */
+enum { NODES = 12 };
+struct node_tree {
+    text *of;
+    int64_t n, parents[NODES];
+    uint64_t keys[NODES];
+};
+
+static void
+refused(tnb_status st, const char *words)
+{
+    if (st == TNB_OK || !strstr(err.message, words))
+        fprintf(stderr, "expected '%s'\n", words), fail(__LINE__, "a call is refused");
+}
+
+/* The text up to a node, in `path`. */
+static void
+text_to(const struct node_tree *t, int64_t node, text *path)
+{
+    int64_t nodes[NODES], n = 0;
+    for (int64_t i = node; i >= 0; i = t->parents[i])
+        nodes[n++] = i;
+    *path = *t->of;
+    path->keys = malloc((size_t)(t->of->n + n) * sizeof *path->keys);
+    if (t->of->n)
+        memcpy(path->keys, t->of->keys, (size_t)t->of->n * sizeof *path->keys);
+    while (n > 0)
+        path->keys[path->n++] = t->keys[nodes[--n]];
+}
+
+static void
+check_node(const struct node_tree *t, int64_t node, int layer, const float *got)
+{
+    text path;
+    bool new;
+    text_to(t, node, &path);
+    float *known = recorded(t->keys[node] + (uint64_t)layer * 31, &new);
+    size_t bytes = (size_t)(o.hq * o.d) * sizeof *known;
+    if (new) {
+        memcpy(known, got, bytes);
+        check_row(&path, path.n - 1, layer, got);
+    } else {
+        CHECK(!memcmp(known, got, bytes));
+        counts[7]++;
+    }
+    free(path.keys);
+}
+
+/* A step that adds nodes to the trees; false: the cache is full. */
+static bool
+grow(struct node_tree *trees, uint32_t n, bool chain)
+{
+    int64_t ids[8], lengths[8], parents[8 * NODES], rows = 0, before[8];
+    int64_t width = (o.hq + 2 * o.hk) * o.d;
+    for (uint32_t i = 0; i < n; i++) {
+        struct node_tree *t = &trees[i];
+        ids[i] = t->of->id;
+        before[i] = t->n;
+        lengths[i] = 1 + draw(NODES / 3);
+        for (int64_t r = 0; r < lengths[i]; r++, t->n++) {
+            int64_t parent = chain ? t->n - 1 : draw(t->n + 1) - 1;
+            uint64_t root = mix((uint64_t)(t->of->window * 1000 + t->of->sink));
+            uint64_t from = parent >= 0 ? t->keys[parent]
+                            : t->of->n  ? t->of->keys[t->of->n - 1]
+                                        : root;
+            t->parents[t->n] = parents[rows++] = parent;
+            t->keys[t->n] = mix(from + 1 + (uint64_t)draw(3));
+        }
+    }
+    tnb_status st;
+    FAULTY(st, tnr_kv_begin_tree(vm, cache, ids, lengths, n, parents, (uint32_t)rows, &err));
+    if (st != TNB_BOUNDS)
+        MUST(st);
+    bool keep = st == TNB_OK && draw(6);
+    if (st == TNB_OK) {
+        float *in = malloc((size_t)(rows * width) * sizeof *in), *at = in;
+        for (uint32_t i = 0; i < n; i++)
+            for (int64_t r = before[i]; r < trees[i].n; r++, at += width)
+                row_of(trees[i].keys[r], at);
+        int64_t shape[3] = {rows, o.hq + 2 * o.hk, o.d};
+        tnr_value args[2] = {tnr_null(), cache}, out = tnr_null();
+        MUST(tnr_tensor_from(tnr_device_host(tnr_vm_runtime(vm)), in, shape, 3, TNB_F32, &args[0],
+                             &err));
+        FAULTY(st, tnr_vm_call(vm, "attend", args, 2, &out, &err));
+        MUST(st);
+        MUST(keep ? tnr_kv_end_forward(vm, cache, &err) : tnr_kv_cancel_forward(vm, cache, &err));
+        float *got = malloc((size_t)(rows * o.hq * o.d) * sizeof *got);
+        for (int layer = 0; layer < LAYERS; layer++) {
+            const float *row = got;
+            MUST(tnr_tensor_read(out.u.tuple->items[layer].u.tensor, got,
+                                 (uint64_t)(rows * o.hq * o.d) * sizeof *got, &err));
+            for (uint32_t i = 0; i < n; i++)
+                for (int64_t r = before[i]; r < trees[i].n; r++, row += o.hq * o.d)
+                    check_node(&trees[i], r, layer, row);
+        }
+        free(in), free(got);
+        tnr_release(&args[0]);
+        tnr_release(&out);
+    }
+    for (uint32_t i = 0; i < n && !keep; i++)
+        trees[i].n = before[i];
+    return st == TNB_OK;
+}
+
+/* What no tree takes, where some token waits. */
+static void
+refuse_trees(const struct node_tree *t)
+{
+    const int64_t id = t->of->id, one = 1, two = 2, later = t->n, far[2] = {-1, t->n + 1},
+                  none = -2, twice[2] = {id, id}, leaf = t->n, both[2] = {0, 0};
+    refused(tnr_kv_begin_forward(vm, cache, &id, &one, 1, &err), "of which none was taken yet");
+    if (n_texts < o.sequences)
+        refused(tnr_kv_fork_sequence(vm, cache, id, next_id, -1, &err),
+                "of which none was taken yet");
+    refused(tnr_kv_begin_tree(vm, cache, &id, &one, 1, &later, 1, &err),
+            "come before their children");
+    refused(tnr_kv_begin_tree(vm, cache, &id, &two, 1, far, 2, &err), "come before their children");
+    refused(tnr_kv_begin_tree(vm, cache, &id, &one, 1, &none, 1, &err), "the parent -2");
+    refused(tnr_kv_begin_tree(vm, cache, &id, &two, 1, &one, 1, &err), "2 tokens with 1 parents");
+    refused(tnr_kv_commit_tree(vm, cache, &id, &leaf, 1, &err), "leaf");
+    refused(tnr_kv_commit_tree(vm, cache, &id, &none, 1, &err), "leaf -2");
+    refused(tnr_kv_commit_tree(vm, cache, twice, both, 2, &err), "there twice");
+    refused(tnr_kv_commit_tree(vm, cache, &next_id, &both[0], 1, &err), "no sequence");
+}
+
+/* Trees of some texts grow over several steps, a path of each is taken. */
+static void
+tree_round(void)
+{
+    struct node_tree trees[8] = {{0}};
+    int64_t ids[8], leaves[8];
+    uint32_t n = 0;
+    bool chain = !draw(4);
+    for (int64_t i = 0, start = draw(n_texts); i < n_texts && n < 4; i++)
+        if (!n || draw(2))
+            trees[n++].of = &texts[(start + i) % n_texts];
+    for (int64_t rounds = 1 + draw(3); rounds > 0; rounds--)
+        if (!grow(trees, n, chain))
+            break;
+    for (uint32_t i = 0; i < n; i++)
+        if (trees[i].n)
+            refuse_trees(&trees[i]);
+    uint32_t m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        struct node_tree *t = &trees[i];
+        if (t->n && !draw(4)) { /* the last ones go */
+            int64_t gone = 1 + draw(t->n);
+            MUST(tnr_kv_popn(vm, cache, t->of->id, gone, &err));
+            t->n -= gone;
+        }
+        if (!t->n) {
+            refused(tnr_kv_commit_tree(vm, cache, &t->of->id, (int64_t[1]){-1}, 1, &err),
+                    "no token");
+            continue;
+        }
+        ids[m] = t->of->id;
+        leaves[m++] = draw(t->n + 1) - 1;
+    }
+    if (!m)
+        return;
+    tnb_status st;
+    arm();
+    st = tnr_kv_commit_tree(vm, cache, ids, leaves, m, &err);
+    counting = false;
+    if (st == TNB_NO_MEMORY) { /* as it was, or none was taken */
+        bool none = strstr(err.hint, "none of the waiting") != NULL;
+        n_faults++;
+        if (!none)
+            MUST(tnr_kv_commit_tree(vm, cache, ids, leaves, m, &err));
+        for (uint32_t i = 0; i < m && none; i++)
+            leaves[i] = -1;
+    } else {
+        MUST(st);
+    }
+    m = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        text path;
+        if (!trees[i].n)
+            continue;
+        text_to(&trees[i], leaves[m++], &path);
+        free(trees[i].of->keys);
+        *trees[i].of = path;
+    }
+    n_trees++;
+}
+
 /* What the cache holds: keys are rotated, values as they came. */
 static void
 check_pages(const text *t)
@@ -473,7 +660,8 @@ option(const char *arg)
                 {"threads", &o.threads},
                 {"faults", &o.faults},
                 {"hostile", &o.hostile},
-                {"float32_pages", &o.float32_pages}};
+                {"float32_pages", &o.float32_pages},
+                {"trees", &o.trees}};
     const char *is = strchr(arg, '=');
     for (size_t i = 0; is && i < sizeof ints / sizeof *ints; i++)
         if (!strncmp(arg, ints[i].key, (size_t)(is - arg)) && !ints[i].key[is - arg]) {
@@ -568,6 +756,7 @@ put(tnr_value *at, tnr_value v)
     *at = v;
 }
 
+#define COMMIT "vm.builtin.attention_kv_cache_commit_accepted_token_tree_nodes"
 static void
 hostile_one(int64_t *made, int64_t *ran)
 {
@@ -604,7 +793,9 @@ hostile_one(int64_t *made, int64_t *ran)
         (void)any_call("vm.builtin.kv_state_fork_sequence", s, 3, &ret);
         MUST(tnr_shape_new((int64_t[1]){0}, 1, &s[1], &err));
         MUST(tnr_shape_new((int64_t[1]){draw(2) ? 3 : draw(20)}, 1, &s[2], &err));
-        (void)any_call("vm.builtin.kv_state_begin_forward", s, 3, &ret);
+        s[3] = draw(3) ? tnr_null() : shape_value((int)draw(4));
+        (void)any_call("vm.builtin.kv_state_begin_forward", s, draw(2) ? 3 : 4, &ret);
+        tnr_release(&s[3]);
         MUST(tnr_tensor_new(tnr_vm_device(vm), in, 3, TNB_F32, &qkv, &err));
         MUST(tnr_tensor_new(tnr_vm_device(vm), to, 3, TNB_F32, &out, &err));
         t[3] = draw(4) ? qkv : c, t[4] = draw(4) ? out : qkv;
@@ -612,6 +803,7 @@ hostile_one(int64_t *made, int64_t *ran)
                 TNB_OK;
         tnr_release(&ret);
         (void)any_call("vm.builtin.kv_state_end_forward", s, 1, &ret);
+        s[2].tag == TNR_SHAPE ? (void)any_call(COMMIT, s, 3, &ret) : (void)0;
         tnr_release(&s[1]), tnr_release(&s[2]), tnr_release(&qkv), tnr_release(&out);
         none = tnr_int(draw(5) - 1);
         tnr_value p[3] = {c, tnr_int(0), none};
@@ -685,6 +877,8 @@ main(int argc, char **argv)
             clear();
         else if (what < 38)
             check_pages(&texts[draw(n_texts)]);
+        else if (o.trees && what < 55)
+            tree_round();
         else
             step(what < 70);
         check_accounts();
@@ -697,11 +891,11 @@ main(int argc, char **argv)
             digest ^= mix(table[i].key * 31 + (uint64_t)e * 1099511628211ULL + bits);
         }
     printf("%016llx added %lld removed %lld forked %lld popped %lld cleared %lld steps %lld full "
-           "%lld again %lld rows %llu faults %lld\n",
+           "%lld again %lld rows %llu faults %lld trees %lld\n",
            (unsigned long long)digest, (long long)counts[0], (long long)counts[1],
            (long long)counts[2], (long long)counts[3], (long long)counts[4], (long long)counts[5],
            (long long)counts[6], (long long)counts[7], (unsigned long long)n_seen,
-           (long long)n_faults);
+           (long long)n_faults, (long long)n_trees);
     while (n_texts)
         drop(&texts[0]);
     tnr_release(&cache);

@@ -37,6 +37,11 @@ CASES = [
     ("factors of short texts", dict(scaling=LONGROPE, factors=[2.0] * 8 + [4.0] * 8), dict(tokens=64, slow=4)),
     ("factors of long texts", dict(scaling=LONGROPE, factors=[2.0] * 8 + [4.0] * 8), dict(tokens=80, slow=2)),
     ("full", dict(), dict(tokens=64, sequences=4)),
+    ("trees", dict(), dict(trees=1)),
+    ("trees, one head of keys, a limit of scores", dict(hq=5, hk=1, d=20, cap=0.7), dict(trees=1, cap=0.7, sequences=3)),
+    ("trees, nearly full", dict(), dict(trees=1, tokens=64, sequences=4)),
+    ("trees, neighbours, a part rotated", dict(d=24, rotary=16, scaling={"rope_type": "gptj"}), dict(interleaved=1, trees=1)),
+    ("trees and faults", dict(), dict(trees=1, faults=1)),
     ("faults", dict(), dict(faults=1)),
     ("faults with windows", dict(), dict(faults=1, window=1)),
 ]
@@ -45,10 +50,11 @@ TARGETS = ["cpu"] + (["opencl"] if re.search(r"^opencl .*\n    0: (?!not usable)
 # Pages of another dtype than what the model computes with. With int8 and elements of up to 1.5, one of a value is off by 6e-3 and a score by
 # up to 2.6e-2: how many of a step's draws come near decides.
 CASES += [(f"pages of {d}", dict(), dict(float32_pages=int(d == "int8"), tolerance=t, dtype=d)) for d, t in (("float16", 4e-3), ("bfloat16", 3e-2), ("int8", 1.5e-2))]
+CASES += [("trees in pages of int8", dict(d=20), dict(trees=1, float32_pages=0, tolerance=1.5e-2, dtype="int8"))]
 CASES += [("pages of int8, rotated where they are read", dict(mode=2), dict(tolerance=1e-2, dtype="int8"))]
 CASES += [("pages of int8, windows, a dimension without vectors", dict(hq=3, hk=3, d=7, rotary=6), dict(window=1, tolerance=1e-2, dtype="int8"))]
 # Some cases on what has no numbers of 8 and 16 bits of its own.
-VULKAN = {"both windows", "limit of scores", "pages of int8", "pages of float16"} if re.search(r"^gpu_generic .*\n    0: (?!not usable)", DEVICES, re.M) else set()
+VULKAN = {"trees", "both windows", "limit of scores", "pages of int8", "pages of float16"} if re.search(r"^gpu_generic .*\n    0: (?!not usable)", DEVICES, re.M) else set()
 CONF = write("windows.ini", "[pass DispatchKVCacheCreation]\nwindows = true\n")
 SEED = int(os.environ.get("KV_SEED", "1"))
 
@@ -66,6 +72,7 @@ def one(i, name, module, options, target):
     options = dict(options)
     if "dtype" in options:
         config += ["--set", f"pass.DispatchKVCacheCreation.cache_dtype={options.pop('dtype')}"]
+    config += ["--set", "pass.DispatchKVCacheCreation.trees=always"] if "trees" in options else []
     r = tenon("compile", source, "-t", target, "--profile", "llm", *config, "-o", file)
     check(r.returncode == 0, f"{name}, {target}: compiles", r)
     sizes = dict(hq=4, hk=2, d=16, rotary=16)
@@ -84,7 +91,7 @@ def one(i, name, module, options, target):
     check(len(digests) == 1, f"{name}: the number of threads changes no bit: {digests}")
 
 
-for n, (name, module, options) in enumerate(CASES):
+for n, (name, module, options) in enumerate([c for c in CASES if os.environ.get("KV_ONLY", "") in c[0]]):
     for target in TARGETS + (["gpu_generic"] if name in VULKAN else []):
         if target == "cpu" or "faults" not in options:
             one(n, name, module, options, target)

@@ -246,6 +246,13 @@ refusals(void)
     refused(tnr_kv_end_forward(vm, state, &err), "no step was begun");
     refused(tnr_kv_begin_forward(vm, state, &nobody, &one, 1, &err), "has no sequence 7");
     refused(tnr_kv_begin_forward(vm, state, &zero, &none, 1, &err), "0 tokens");
+    refused(tnr_kv_begin_tree(vm, state, &zero, (int64_t[1]){3}, 1, (int64_t[3]){-1, 0, 0}, 3,
+                              &err),
+            "token 2 of sequence 0 has the parent 0");
+    MUST(tnr_kv_begin_tree(vm, state, &zero, (int64_t[1]){3}, 1, (int64_t[3]){-1, 0, 1}, 3, &err));
+    MUST(tnr_kv_cancel_forward(vm, state, &err));
+    refused(tnr_kv_commit_tree(vm, state, &zero, &zero, 1, &err),
+            "recurrent model is no paged cache");
     refused(tnr_kv_set_window(vm, state, 0, 4, 0, &err), "recurrent model is no paged cache");
     MUST(tnr_tensor_new(tnr_vm_device(vm), shape, 2, TNB_F32, &t, &err));
     MUST(tnr_tensor_new(tnr_vm_device(vm), wrong, 2, TNB_F32, &w, &err));

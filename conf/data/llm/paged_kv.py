@@ -48,6 +48,7 @@ level1 = 2 if lanes >= 4 else 1
 level2 = 2 if lanes >= 8 else 1
 steps = 8 if chunks % 8 == 0 else (4 if chunks % 4 == 0 else 1)
 few = 2  # rows of a tile that each read the pages themselves
+tree_nodes = 256  # of a sequence, that wait for some of them to be taken
 
 
 @T.prim_func
@@ -572,3 +573,203 @@ def tir_attention_prefill(
                                 for l in T.vectorized(span):
                                     out[row, g, c * span + l] = T.Cast(dtype, results[m, c * span + l] / best[0])
                             lse[row, g] = (tops[m] + T.log(best[0])) * T.float32(1.4426950408889634)
+
+
+# Rows that stand in a tree: each sees what its sequence had before the tree, and its own ancestors in it, which come before their children. It reads them
+# one after another as if they were the text, with the sums of tir_attention_prefill.
+@T.prim_func
+def tree_attn_paged_kv(
+    q_handle: T.handle, q_indptr_handle: T.handle, pages_handle: T.handle, page_indptr_handle: T.handle,
+    page_values_handle: T.handle, lengths_handle: T.handle, k_position_handle: T.handle, q_position_handle: T.handle,
+    out_handle: T.handle, lse_handle: T.handle,
+    rotary_mode: T.int32, rope_scale_: T.float32, rope_theta_: T.float32, sm_scale: T.float32,
+    tree_indptr_handle: T.handle, tree_order_handle: T.handle,
+):
+    T.func_attr({"tirx.noalias": True})
+    rows, sequences, n_pages, entries, nodes = T.int64(), T.int64(), T.int64(), T.int64(), T.int64()
+    q = T.match_buffer(q_handle, (rows, q_heads, head_dim), dtype)
+    q_indptr = T.match_buffer(q_indptr_handle, (sequences + 1,), "int32")
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
+    page_indptr = T.match_buffer(page_indptr_handle, (sequences + 1,), "int32")
+    page_values = T.match_buffer(page_values_handle, (entries,), "int32")
+    lengths = T.match_buffer(lengths_handle, (sequences,), "int32")
+    k_position = T.match_buffer(k_position_handle, (sequences,), "int32")
+    q_position = T.match_buffer(q_position_handle, (rows,), "int32")
+    out = T.match_buffer(out_handle, (rows, q_heads, head_dim), dtype)
+    lse = T.match_buffer(lse_handle, (rows, q_heads), "float32")
+    tree_indptr = T.match_buffer(tree_indptr_handle, (sequences + 1,), "int32")
+    tree_order = T.match_buffer(tree_order_handle, (nodes, 2), "int32")  # of a node its number, and that behind its last descendant's
+    for r, h in T.grid(rows, kv_heads):
+        with T.sblock("attention"):
+            vr, vh = T.axis.remap("SS", [r, h])
+            T.reads(
+                q[vr, vh * group : vh * group + group, 0:head_dim], q_indptr[0 : sequences + 1],
+                pages[0:n_pages, 0:2, vh, 0:page_rows, 0:head_dim], page_indptr[0 : sequences + 1], page_values[0:entries],
+                lengths[0:sequences], tree_indptr[0 : sequences + 1], tree_order[0:nodes, 0:2],
+            )
+            T.writes(out[vr, vh * group : vh * group + group, 0:head_dim], lse[vr, vh * group : vh * group + group])
+            place = T.sblock_alloc_buffer((1,), "int64", scope="local")
+            path = T.sblock_alloc_buffer((tree_nodes,), "int32", scope="local")
+            n_path = T.sblock_alloc_buffer((1,), "int32", scope="local")
+            page_of = T.sblock_alloc_buffer((page_tokens,), "int64", scope="local")
+            at_of = T.sblock_alloc_buffer((page_tokens,), "int64", scope="local")
+            scaled = T.sblock_alloc_buffer((group, head_dim), "float32", scope="local")
+            result = T.sblock_alloc_buffer((group, head_dim), "float32", scope="local")
+            part = T.sblock_alloc_buffer((heads, lanes), "float32", scope="local")
+            sums = T.sblock_alloc_buffer((heads, wide, lanes), "float32", scope="local")
+            score = T.sblock_alloc_buffer((heads, page_tokens), "float32", scope="local")
+            top = T.sblock_alloc_buffer((group,), "float32", scope="local")
+            total = T.sblock_alloc_buffer((group, page_tokens), "float32", scope="local")
+            best = T.sblock_alloc_buffer((heads,), "float32", scope="local")
+            token_scales = T.sblock_alloc_buffer((2, page_tokens if quantized else 1), "float32", scope="local")
+            scale = T.sblock_alloc_buffer((half_page,), "float32", scope="local")
+            place[0] = T.int64(0)
+            while q_indptr[place[0] + 1] <= T.Cast("int32", vr):
+                place[0] = place[0] + 1
+            s: T.let[T.int64] = place[0]
+            first: T.let[T.int32] = page_indptr[s]
+            size: T.let[T.int32] = tree_indptr[s + 1] - tree_indptr[s]
+            before: T.let[T.int32] = (page_indptr[s + 1] - first - 1) * page_tokens + lengths[s] - size  # the tree
+            node: T.let[T.int32] = size - q_indptr[s + 1] + T.Cast("int32", vr)
+            number: T.let[T.int32] = tree_order[tree_indptr[s] + node, 0]
+            n_path[0] = 0
+            for m in range(node + 1):
+                if tree_order[tree_indptr[s] + m, 0] <= number and number < tree_order[tree_indptr[s] + m, 1]:
+                    path[n_path[0]] = before + m
+                    n_path[0] = n_path[0] + 1
+            seen: T.let[T.int32] = before + n_path[0]
+            for g in range(group):
+                top[g] = T.float32(-1e30)
+                for w in T.unroll(2):
+                    for j in T.vectorized(half_page):
+                        total[g, w * half_page + j] = T.float32(0)
+                for c in T.unroll(chunks):
+                    for l in T.vectorized(lanes):
+                        scaled[g, c * lanes + l] = T.Cast("float32", q[vr, vh * group + g, c * lanes + l]) * sm_scale
+                for c in T.unroll(chunks):
+                    for l in T.vectorized(lanes):
+                        result[g, c * lanes + l] = T.float32(0)
+            for p in range((seen + page_tokens - 1) // page_tokens):
+                visible: T.let[T.int32] = T.min(page_tokens, seen - p * page_tokens)
+                for j in range(page_tokens):
+                    if p * page_tokens + j < before:
+                        page_of[j] = T.Cast("int64", page_values[first + p])
+                        at_of[j] = T.Cast("int64", j)
+                    else:
+                        # behind the last one: the last one again, which no sum takes
+                        there: T.let[T.int32] = path[T.min(p * page_tokens + j - before, n_path[0] - 1)]
+                        page_of[j] = T.Cast("int64", page_values[first + there // page_tokens])
+                        at_of[j] = T.Cast("int64", there % page_tokens)
+                if quantized:
+                    for w, j in T.grid(2, page_tokens):
+                        token_scales[w, j] = T.reinterpret(
+                            "float32",
+                            (T.Cast("int32", pages[page_of[j], w, vh, page_tokens + (4 * at_of[j] + 0) // head_dim, (4 * at_of[j] + 0) % head_dim]) & 255)
+                            | T.shift_left((T.Cast("int32", pages[page_of[j], w, vh, page_tokens + (4 * at_of[j] + 1) // head_dim, (4 * at_of[j] + 1) % head_dim]) & 255), 8)
+                            | T.shift_left((T.Cast("int32", pages[page_of[j], w, vh, page_tokens + (4 * at_of[j] + 2) // head_dim, (4 * at_of[j] + 2) % head_dim]) & 255), 16)
+                            | T.shift_left((T.Cast("int32", pages[page_of[j], w, vh, page_tokens + (4 * at_of[j] + 3) // head_dim, (4 * at_of[j] + 3) % head_dim]) & 255), 24)
+                        )
+                for x in range(group // heads):
+                    for w in range(heads):
+                        best[w] = top[x * heads + w]
+                    for j in range(page_tokens):
+                        for w in T.unroll(heads):
+                            for l in T.vectorized(lanes):
+                                part[w, l] = T.float32(0)
+                        for c in T.unroll(chunks):
+                            for w in T.unroll(heads):
+                                for l in T.vectorized(lanes):
+                                    part[w, l] = part[w, l] + scaled[x * heads + w, c * lanes + l] * T.Cast("float32", pages[page_of[j], 0, vh, at_of[j], c * lanes + l])
+                        for w in T.unroll(heads):
+                            if lanes >= 8:
+                                for l in T.vectorized(4):
+                                    part[w, l] = part[w, l] + part[w, l + 4]
+                            if lanes >= 4:
+                                for l in T.vectorized(2):
+                                    part[w, l] = part[w, l] + part[w, l + 2]
+                            raw: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                            score[w, j] = raw * token_scales[0, j] if quantized else raw
+                    if soft_cap > 0:
+                        for w in range(heads):
+                            for u in T.unroll(2):
+                                for j in T.vectorized(half_page):
+                                    score[w, u * half_page + j] = T.tanh(score[w, u * half_page + j] / T.float32(soft_cap)) * T.float32(soft_cap)
+                    for w in range(heads):
+                        for j in range(page_tokens):
+                            score[w, j] = T.if_then_else(
+                                j < visible,
+                                score[w, j],
+                                T.float32(-1e30),
+                            )
+                            best[w] = T.Select(score[w, j] > best[w], score[w, j], best[w])
+                    for w in range(heads):
+                        g: T.let[T.int32] = x * heads + w
+                        if best[w] > top[g]:
+                            # lanes as in a tile: their function may round in another way than that of one number
+                            for j in T.vectorized(half_page):
+                                scale[j] = top[g] - best[w]
+                            for j in T.vectorized(half_page):
+                                scale[j] = T.exp(scale[j])
+                            for u in T.unroll(2):
+                                for j in T.vectorized(half_page):
+                                    total[g, u * half_page + j] = total[g, u * half_page + j] * scale[0]
+                            for c in T.unroll(chunks):
+                                for l in T.vectorized(lanes):
+                                    result[g, c * lanes + l] = result[g, c * lanes + l] * scale[0]
+                            top[g] = best[w]
+                        for u in T.unroll(2):
+                            for j in T.vectorized(half_page):
+                                score[w, u * half_page + j] = T.exp(score[w, u * half_page + j] - best[w])
+                        for u in T.unroll(2):
+                            for j in T.vectorized(half_page):
+                                total[g, u * half_page + j] = total[g, u * half_page + j] + score[w, u * half_page + j]
+                    # not more than the row sees: memory behind that may hold anything, and 0 times that is not 0
+                    for c in range(chunks // wide):
+                        for w in T.unroll(heads):
+                            for u in T.unroll(wide):
+                                for l in T.vectorized(lanes):
+                                    sums[w, u, l] = result[x * heads + w, (c * wide + u) * lanes + l]
+                        for j in range(visible):
+                            for u in T.unroll(wide):
+                                for w in T.unroll(heads):
+                                    for l in T.vectorized(lanes):
+                                        sums[w, u, l] = sums[w, u, l] + (score[w, j] * token_scales[1, j] if quantized else score[w, j]) * T.Cast("float32", pages[page_of[j], 1, vh, at_of[j], (c * wide + u) * lanes + l])
+                        for w in T.unroll(heads):
+                            for u in T.unroll(wide):
+                                for l in T.vectorized(lanes):
+                                    result[x * heads + w, (c * wide + u) * lanes + l] = sums[w, u, l]
+            for g in range(group):
+                best[0] = T.float32(0)
+                for j in range(page_tokens):
+                    best[0] = best[0] + total[g, j]
+                for c in T.unroll(chunks):
+                    for l in T.vectorized(lanes):
+                        out[vr, vh * group + g, c * lanes + l] = T.Cast(dtype, result[g, c * lanes + l] / best[0])
+                lse[vr, vh * group + g] = (top[g] + T.log(best[0])) * T.float32(1.4426950408889634)
+
+
+# Tokens of a sequence move to the front, one after another: none is written before it was read.
+@T.prim_func
+def compact_kv_copy(pages_handle: T.handle, indptr_handle: T.handle, moves_handle: T.handle, sequences: T.int32):
+    T.func_attr({"tirx.noalias": True})
+    n_pages, n, total = T.int64(), T.int64(), T.int64()  # n: sequences and one
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
+    indptr = T.match_buffer(indptr_handle, (n,), "int32")
+    moves = T.match_buffer(moves_handle, (2, total), "int32")  # places: page * page_tokens + place in the page
+    for w, h in T.grid(2, kv_heads):
+        with T.sblock("copy"):
+            vw, vh = T.axis.remap("SS", [w, h])
+            T.reads(pages[0:n_pages, vw, vh, 0:page_rows, 0:head_dim], indptr[0:n], moves[0:2, 0:total])
+            T.writes(pages[0:n_pages, vw, vh, 0:page_rows, 0:head_dim])
+            for i in range(indptr[sequences]):
+                source: T.let[T.int64] = T.Cast("int64", moves[0, i] // page_tokens)
+                target: T.let[T.int64] = T.Cast("int64", moves[1, i] // page_tokens)
+                source_at: T.let[T.int64] = T.Cast("int64", moves[0, i] % page_tokens)
+                target_at: T.let[T.int64] = T.Cast("int64", moves[1, i] % page_tokens)
+                for d in range(head_dim):
+                    pages[target, vw, vh, target_at, d] = pages[source, vw, vh, source_at, d]
+                if quantized:
+                    for b in T.unroll(4):
+                        pages[target, vw, vh, page_tokens + (4 * target_at + b) // head_dim, (4 * target_at + b) % head_dim] = pages[
+                            source, vw, vh, page_tokens + (4 * source_at + b) // head_dim, (4 * source_at + b) % head_dim
+                        ]

@@ -28,6 +28,7 @@ chunks = head_dim // lanes
 own = (group * head_dim + threads - 1) // threads  # elements of the result of a thread
 parts = 16  # of a step's scores, for the largest one
 at_once = 4  # pages of values
+tree_nodes = 256  # of a sequence, that wait for some of them to be taken
 half = rotary_dim // 2
 pairs = (head_dim + 1) // 2
 
@@ -195,6 +196,170 @@ def tir_attention_prefill(
                                         weight: T.let[T.float32] = score[g, (together + k) * page_tokens + j3]
                                         total[e] = total[e] + weight
                                         result[e] = result[e] + (weight * value_scale[(together + k) * page_tokens + j3] if quantized else weight) * T.Cast("float32", pages[page3, 1, vh, j3, d])
+                for e in range(own):
+                    if vx + e * threads < group * head_dim:
+                        g: T.let[T.int32] = (vx + e * threads) // head_dim
+                        d: T.let[T.int32] = (vx + e * threads) % head_dim
+                        out[row, vh * group + g, d] = T.Cast(dtype, result[e] / total[e])
+                        if d == 0:
+                            lse[row, vh * group + g] = (top[g] + T.log(total[e])) * T.float32(1.4426950408889634)
+
+
+# Rows that stand in a tree, as in paged_kv.py: what a row sees is read as if it were the text, with the sums above.
+@T.prim_func
+def tree_attn_paged_kv(
+    q_handle: T.handle, q_indptr_handle: T.handle, pages_handle: T.handle, page_indptr_handle: T.handle,
+    page_values_handle: T.handle, lengths_handle: T.handle, k_position_handle: T.handle, q_position_handle: T.handle,
+    out_handle: T.handle, lse_handle: T.handle,
+    rotary_mode: T.int32, rope_scale_: T.float32, rope_theta_: T.float32, sm_scale: T.float32,
+    tree_indptr_handle: T.handle, tree_order_handle: T.handle,
+):
+    T.func_attr({"tirx.noalias": True, "tirx.is_scheduled": True})
+    rows, sequences, n_pages, entries, nodes = T.int64(), T.int64(), T.int64(), T.int64(), T.int64()
+    q = T.match_buffer(q_handle, (rows, q_heads, head_dim), dtype)
+    q_indptr = T.match_buffer(q_indptr_handle, (sequences + 1,), "int32")
+    pages = T.match_buffer(pages_handle, (n_pages, 2, kv_heads, page_rows, head_dim), kv_dtype)
+    page_indptr = T.match_buffer(page_indptr_handle, (sequences + 1,), "int32")
+    page_values = T.match_buffer(page_values_handle, (entries,), "int32")
+    lengths = T.match_buffer(lengths_handle, (sequences,), "int32")
+    k_position = T.match_buffer(k_position_handle, (sequences,), "int32")
+    q_position = T.match_buffer(q_position_handle, (rows,), "int32")
+    out = T.match_buffer(out_handle, (rows, q_heads, head_dim), dtype)
+    lse = T.match_buffer(lse_handle, (rows, q_heads), "float32")
+    tree_indptr = T.match_buffer(tree_indptr_handle, (sequences + 1,), "int32")
+    tree_order = T.match_buffer(tree_order_handle, (nodes, 2), "int32")
+    for b in T.thread_binding(rows * kv_heads, thread="blockIdx.x"):
+        for x in T.thread_binding(threads, thread="threadIdx.x"):
+            with T.sblock("attention"):
+                vb, vx = T.axis.remap("SS", [b, x])
+                T.reads(
+                    q[0:rows, 0:q_heads, 0:head_dim], q_indptr[0 : sequences + 1],
+                    pages[0:n_pages, 0:2, 0:kv_heads, 0:page_rows, 0:head_dim], page_indptr[0 : sequences + 1], page_values[0:entries],
+                    lengths[0:sequences], tree_indptr[0 : sequences + 1], tree_order[0:nodes, 0:2],
+                )
+                T.writes(out[0:rows, 0:q_heads, 0:head_dim], lse[0:rows, 0:q_heads])
+                query = T.sblock_alloc_buffer((group, head_dim), "float32", scope="shared")
+                score = T.sblock_alloc_buffer((group, threads), "float32", scope="shared")
+                most = T.sblock_alloc_buffer((group, parts), "float32", scope="shared")
+                top = T.sblock_alloc_buffer((group,), "float32", scope="shared")
+                scale = T.sblock_alloc_buffer((group,), "float32", scope="shared")
+                value_scale = T.sblock_alloc_buffer((threads if quantized else 1,), "float32", scope="shared")
+                path = T.sblock_alloc_buffer((tree_nodes,), "int32", scope="shared")
+                place = T.sblock_alloc_buffer((1,), "int64", scope="local")
+                count = T.sblock_alloc_buffer((2,), "int32", scope="local")
+                best = T.sblock_alloc_buffer((1,), "float32", scope="local")
+                key = T.sblock_alloc_buffer((lanes,), "float32", scope="local")
+                part = T.sblock_alloc_buffer((heads, lanes), "float32", scope="local")
+                key_scale = T.sblock_alloc_buffer((1,), "float32", scope="local")
+                result = T.sblock_alloc_buffer((own,), "float32", scope="local")
+                total = T.sblock_alloc_buffer((own,), "float32", scope="local")
+                row: T.let[T.int64] = vb // kv_heads
+                vh: T.let[T.int64] = vb % kv_heads
+                place[0] = T.int64(0)
+                while q_indptr[place[0] + 1] <= T.Cast("int32", row):
+                    place[0] = place[0] + 1
+                s: T.let[T.int64] = T.tvm_thread_invariant(place[0])
+                first: T.let[T.int32] = page_indptr[s]
+                size: T.let[T.int32] = tree_indptr[s + 1] - tree_indptr[s]
+                before: T.let[T.int32] = (page_indptr[s + 1] - first - 1) * page_tokens + lengths[s] - size  # the tree
+                node: T.let[T.int32] = size - q_indptr[s + 1] + T.Cast("int32", row)
+                number: T.let[T.int32] = tree_order[tree_indptr[s] + node, 0]
+                # each thread finds the places of some ancestors: one behind those that come before it
+                for e in range((tree_nodes + threads - 1) // threads):
+                    m: T.let[T.int32] = T.Cast("int32", vx) + e * threads
+                    if m <= node:
+                        if tree_order[tree_indptr[s] + m, 0] <= number and number < tree_order[tree_indptr[s] + m, 1]:
+                            count[0] = 0
+                            for m2 in range(m):
+                                if tree_order[tree_indptr[s] + m2, 0] <= number and number < tree_order[tree_indptr[s] + m2, 1]:
+                                    count[0] = count[0] + 1
+                            path[count[0]] = before + m
+                count[1] = 0
+                for m3 in range(node + 1):
+                    if tree_order[tree_indptr[s] + m3, 0] <= number and number < tree_order[tree_indptr[s] + m3, 1]:
+                        count[1] = count[1] + 1
+                n_tokens: T.let[T.int32] = before + T.tvm_thread_invariant(count[1])
+                for e in range(own):
+                    if vx + e * threads < group * head_dim:
+                        query[(vx + e * threads) // head_dim, (vx + e * threads) % head_dim] = (
+                            T.Cast("float32", q[row, vh * group + (vx + e * threads) // head_dim, (vx + e * threads) % head_dim]) * sm_scale
+                        )
+                for e in T.unroll(own):
+                    result[e] = T.float32(0)
+                    total[e] = T.float32(0)
+                for e in range((group + threads - 1) // threads):
+                    if vx + e * threads < group:
+                        top[vx + e * threads] = T.float32(-1e30)
+                for step in range((n_tokens + threads - 1) // threads):
+                    t: T.let[T.int32] = step * threads + T.Cast("int32", vx)
+                    for g in range(group):
+                        score[g, vx] = T.float32(-1e30)
+                    if t < n_tokens:
+                        there: T.let[T.int32] = T.if_then_else(t < before, t, path[T.max(t - before, 0)])
+                        page: T.let[T.int64] = T.Cast("int64", page_values[first + there // page_tokens])
+                        j: T.let[T.int32] = there % page_tokens
+                        if quantized:
+                            for w in T.unroll(2):
+                                key_scale[0] = T.reinterpret(
+                                    "float32",
+                                    (T.Cast("int32", pages[page, 1 - w, vh, page_tokens + (4 * j + 0) // head_dim, (4 * j + 0) % head_dim]) & 255)
+                                    | T.shift_left((T.Cast("int32", pages[page, 1 - w, vh, page_tokens + (4 * j + 1) // head_dim, (4 * j + 1) % head_dim]) & 255), 8)
+                                    | T.shift_left((T.Cast("int32", pages[page, 1 - w, vh, page_tokens + (4 * j + 2) // head_dim, (4 * j + 2) % head_dim]) & 255), 16)
+                                    | T.shift_left((T.Cast("int32", pages[page, 1 - w, vh, page_tokens + (4 * j + 3) // head_dim, (4 * j + 3) % head_dim]) & 255), 24),
+                                )
+                                if w == 0:
+                                    value_scale[vx] = key_scale[0]
+                        for y in range(group // heads):
+                            for w in T.unroll(heads):
+                                for l in T.vectorized(lanes):
+                                    part[w, l] = T.float32(0)
+                            for c in T.unroll(chunks):
+                                for l in T.vectorized(lanes):
+                                    key[l] = T.Cast("float32", pages[page, 0, vh, j, c * lanes + l])
+                                for w in T.unroll(heads):
+                                    for l in T.vectorized(lanes):
+                                        part[w, l] = part[w, l] + query[y * heads + w, c * lanes + l] * key[l]
+                            for w in T.unroll(heads):
+                                if lanes >= 8:
+                                    for l in T.vectorized(4):
+                                        part[w, l] = part[w, l] + part[w, l + 4]
+                                if lanes >= 4:
+                                    for l in T.vectorized(2):
+                                        part[w, l] = part[w, l] + part[w, l + 2]
+                                raw: T.let[T.float32] = part[w, 0] + part[w, 1] if lanes >= 2 else part[w, 0]
+                                scored: T.let[T.float32] = raw * key_scale[0] if quantized else raw
+                                capped: T.let[T.float32] = T.tanh(scored / T.float32(soft_cap)) * T.float32(soft_cap) if soft_cap > 0 else scored
+                                score[y * heads + w, vx] = capped
+                    for e in range((group * parts + threads - 1) // threads):
+                        if vx + e * threads < group * parts:
+                            best[0] = T.float32(-1e30)
+                            for k in T.unroll(threads // parts):
+                                best[0] = T.max(best[0], score[(vx + e * threads) // parts, k * parts + (vx + e * threads) % parts])
+                            most[(vx + e * threads) // parts, (vx + e * threads) % parts] = best[0]
+                    for e in range((group + threads - 1) // threads):
+                        if vx + e * threads < group:
+                            best[0] = top[vx + e * threads]
+                            for k in T.unroll(parts):
+                                best[0] = T.max(best[0], most[vx + e * threads, k])
+                            scale[vx + e * threads] = T.exp(top[vx + e * threads] - best[0])
+                            top[vx + e * threads] = best[0]
+                    for g in range(group):
+                        score[g, vx] = T.exp(score[g, vx] - top[g])
+                    # not more than the row sees: memory behind that may hold anything, and 0 times that is not 0
+                    n_here: T.let[T.int32] = T.min(threads, n_tokens - step * threads)
+                    for e in range(own):
+                        if vx + e * threads < group * head_dim:
+                            g: T.let[T.int32] = (vx + e * threads) // head_dim
+                            d: T.let[T.int32] = (vx + e * threads) % head_dim
+                            result[e] = result[e] * scale[g]
+                            total[e] = total[e] * scale[g]
+                            for k in range(n_here):
+                                t2: T.let[T.int32] = step * threads + k
+                                there2: T.let[T.int32] = T.if_then_else(t2 < before, t2, path[T.max(t2 - before, 0)])
+                                page2: T.let[T.int64] = T.Cast("int64", page_values[first + there2 // page_tokens])
+                                weight: T.let[T.float32] = score[g, k]
+                                total[e] = total[e] + weight
+                                result[e] = result[e] + (weight * value_scale[k] if quantized else weight) * T.Cast("float32", pages[page2, 1, vh, there2 % page_tokens, d])
                 for e in range(own):
                     if vx + e * threads < group * head_dim:
                         g: T.let[T.int32] = (vx + e * threads) // head_dim

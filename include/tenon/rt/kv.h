@@ -65,6 +65,20 @@ tnr_kv_set_window(tnr_vm *vm, tnr_value cache, int64_t sequence, int64_t window,
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_kv_begin_forward(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *lengths,
                      uint32_t n, tnb_err *err);
+/* The same with tokens that stand in a tree, of which some will be taken (speculative decoding): parents has an entry for each token of the
+ * step, the number of its parent among the tokens of its sequence that wait, those of steps before included, or -1. A parent comes
+ * before its children. A token sees what the sequence had before the tree, and its ancestors, and has the position behind its
+ * parent's. Until tnr_kv_commit_tree the sequence takes steps with parents alone, and no fork. TNB_UNSUPPORTED: the cache has
+ * windows, latent attention or RoPE of mode 2, or a recurrent model's state is given parents that are no chain. TNB_BOUNDS: more
+ * than 256 tokens of a sequence wait. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_kv_begin_tree(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *lengths,
+                  uint32_t n, const int64_t *parents, uint32_t n_parents, tnb_err *err);
+/* Of the tokens that wait in the tree of sequences[i], those from the root to leaves[i] are kept; -1: none. Outside of a step. TNB_INVALID,
+ * and nothing changed: no token of a sequence waits, a leaf is none of them, or a sequence is there twice. */
+TNB_EXPORT TNB_MUST_CHECK tnb_status
+tnr_kv_commit_tree(tnr_vm *vm, tnr_value cache, const int64_t *sequences, const int64_t *leaves,
+                   uint32_t n, tnb_err *err);
 /* Ends the step; its tokens belong to the sequences. TNB_INVALID: none was begun. */
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnr_kv_end_forward(tnr_vm *vm, tnr_value cache, tnb_err *err);

@@ -42,3 +42,13 @@ def kv_cache_copy_single_page(x: T.Buffer((1,), kv_dtype)):
 @T.prim_func
 def kv_cache_debug_get_kv(x: T.Buffer((1,), kv_dtype)):
     x[0] = T.Cast(kv_dtype, 3)
+
+
+@T.prim_func
+def tree_attn_paged_kv(x: T.Buffer((head_dim,), dtype)):
+    x[0] = T.Cast(dtype, 4)
+
+
+@T.prim_func
+def compact_kv_copy(x: T.Buffer((1,), kv_dtype)):
+    x[0] = T.Cast(kv_dtype, 5)
