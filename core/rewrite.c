@@ -336,6 +336,33 @@ renew_symbols(tn_rewriter *r, const tn_node *n)
         renew_symbol(r, l.at[i]);
 }
 
+/* Whether nothing at or below the node is of the graph. */
+static bool
+is_out_of_reach(const tn_node *n)
+{
+    switch ((tn_kind)n->kind) {
+    case TN_KIND_SHAPE_EXPR:
+    case TN_KIND_ARRAY:
+    case TN_KIND_DICT:
+        return true;
+    case TN_KIND_VAR:
+    case TN_KIND_DATAFLOW_VAR:
+        return false; /* where it is defined */
+    default:
+        return tn_is_type(n) || (n->kind >= TN_KIND_FIRST_SCALAR && n->kind <= TN_KIND_LAST_SCALAR);
+    }
+}
+
+/* A binding of a value that no callback looks into. */
+static bool
+is_plain_binding(const tn_node *n)
+{
+    const tn_var_binding *b = tn_as_var_binding(n);
+    return b ? b->value->kind != TN_KIND_FUNCTION && b->value->kind != TN_KIND_IF_EXPR &&
+                   b->value->kind != TN_KIND_SEQ_EXPR
+             : n->kind == TN_KIND_MATCH_CAST;
+}
+
 static const tn_node *
 rewrite(tn_rewriter *r, const tn_node *n)
 {
@@ -353,6 +380,10 @@ rewrite(tn_rewriter *r, const tn_node *n)
     }
     if ((n->flags & TN_FLAG_CLOSED) && !r->pre && !r->post)
         return n;
+    const bool bounded = r->reach && !s->renewed.n && (!r->map || !r->map->n);
+    if (bounded && is_out_of_reach(n))
+        return n;
+    const bool plain = bounded && r->reach == TN_REACH_BLOCKS && is_plain_binding(n);
     if (s->fresh)
         renew_symbols(r, n);
     bool memo = !r->in_context &&
@@ -362,7 +393,7 @@ rewrite(tn_rewriter *r, const tn_node *n)
         return hit;
     const tn_node *now = r->pre ? r->pre(r, n) : NULL;
     if (!now) {
-        now = is_identity(n) ? n : renew_children(r, n);
+        now = is_identity(n) || plain ? n : renew_children(r, n);
         if (r->post && now != &removed && !tn_is_error(now)) {
             const tn_node *p = r->post(r, now);
             now = p ? p : now;

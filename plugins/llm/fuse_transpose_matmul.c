@@ -164,9 +164,9 @@ each(void *user, const tn_node *func)
     f->g = tnk_graph_new(f->ctx, func);
     f->func = func;
     tnb_ptrmap_init(&f->lost, tn_scratch(f->ctx));
-    tn_rewriter products = {.ctx = f->ctx, .user = f, .pre = fuse_call};
+    tn_rewriter products = {.ctx = f->ctx, .user = f, .pre = fuse_call, .reach = TN_REACH_GRAPH};
     const tn_node *out = tn_rewrite(&products, func);
-    tn_rewriter unused = {.ctx = f->ctx, .user = f, .post = drop_unused};
+    tn_rewriter unused = {.ctx = f->ctx, .user = f, .post = drop_unused, .reach = TN_REACH_BLOCKS};
     return out == func || tn_is_error(out) ? out : tn_rewrite(&unused, out);
 }
 

@@ -171,7 +171,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)name;
     (void)user;
     lowering l = {.ctx = pc->ctx, .m = m};
-    tn_rewriter r = {.ctx = pc->ctx, .user = &l, .post = lower_block};
+    tn_rewriter r = {.ctx = pc->ctx, .user = &l, .post = lower_block, .reach = TN_REACH_BLOCKS};
     const tn_node *out = tn_rewrite(&r, func);
     return l.failed || tn_is_error(out) ? NULL : out;
 }

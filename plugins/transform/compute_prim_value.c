@@ -141,7 +141,7 @@ run(const tn_pass_ctx *pc, const tn_module *m)
     for (uint32_t i = 0; i < m->names.n; i++) {
         if (!tn_is(m->funcs.at[i], TN_KIND_FUNCTION))
             continue;
-        tn_rewriter r = {.ctx = pc->ctx, .user = &l, .post = lower_block};
+        tn_rewriter r = {.ctx = pc->ctx, .user = &l, .post = lower_block, .reach = TN_REACH_BLOCKS};
         const tn_node *nf = tn_rewrite(&r, m->funcs.at[i]);
         if (tn_is_error(nf))
             return NULL;

@@ -687,7 +687,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
 {
     (void)name;
     (void)user;
-    tn_rewriter r = {.ctx = pc->ctx, .post = each_block};
+    tn_rewriter r = {.ctx = pc->ctx, .post = each_block, .reach = TN_REACH_BLOCKS};
     const tn_node *out = tn_rewrite(&r, func);
     if (tn_is_error(out) || out == func)
         return tn_is_error(out) ? NULL : out;

@@ -180,9 +180,12 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     if (!transform_is_imperative((const tn_function *)func))
         return func;
     tnb_ptrmap_init(&map, tn_scratch(pc->ctx));
-    tn_rewriter renames = {.ctx = pc->ctx, .post = drop_renaming, .map = &map};
+    tn_rewriter renames = {.ctx = pc->ctx,
+                           .post = drop_renaming,
+                           .map = &map,
+                           .reach = TN_REACH_BLOCKS};
     const tn_node *out = tn_rewrite(&renames, func);
-    tn_rewriter kills = {.ctx = pc->ctx, .post = kill_in_sequence};
+    tn_rewriter kills = {.ctx = pc->ctx, .post = kill_in_sequence, .reach = TN_REACH_BLOCKS};
     out = tn_rewrite(&kills, out);
     return tn_is_error(out) ? NULL : out;
 }

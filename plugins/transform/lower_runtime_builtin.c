@@ -146,7 +146,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     uint32_t errors = tnb_diags_errors(tn_diags(pc->ctx));
     if (!transform_is_imperative((const tn_function *)func))
         return func;
-    tn_rewriter r = {.ctx = pc->ctx, .post = lower};
+    tn_rewriter r = {.ctx = pc->ctx, .post = lower, .reach = TN_REACH_GRAPH};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) || tnb_diags_errors(tn_diags(pc->ctx)) != errors ? NULL : out;
 }

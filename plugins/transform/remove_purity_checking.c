@@ -72,7 +72,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     (void)user;
     if (!tn_walk(func, 0, refuse_in_dataflow, NULL, pc->ctx))
         return NULL;
-    tn_rewriter r = {.ctx = pc->ctx, .post = unwrap};
+    tn_rewriter r = {.ctx = pc->ctx, .post = unwrap, .reach = TN_REACH_GRAPH};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) ? NULL : out;
 }

@@ -86,7 +86,7 @@ each_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     rewriting w = {.ctx = pc->ctx, .m = m};
     tnb_ptrmap_init(&w.seen, tn_scratch(pc->ctx));
     transform_find_overwritten(pc->ctx, m, func, &w.overwritten);
-    tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block};
+    tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block, .reach = TN_REACH_BLOCKS};
     const tn_node *out = tn_rewrite(&r, func);
     return tn_is_error(out) ? NULL : out;
 }

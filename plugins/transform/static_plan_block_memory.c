@@ -90,7 +90,7 @@ plan_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const
     tnb_ptrmap_init(&w.tokens, tn_scratch(pc->ctx));
     for (uint32_t i = 0; i < tokens.n; i++)
         tnb_ptrmap_set(&w.tokens, tokens.at[i]->var, tokens.at[i]);
-    tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block};
+    tn_rewriter r = {.ctx = pc->ctx, .user = &w, .post = rewrite_block, .reach = TN_REACH_BLOCKS};
     const tn_node *out = tn_rewrite(&r, func);
     if (tn_func_attr(out, "relax.memory_plan_dynamic_func_output"))
         out = tn_func_with_attr(pc->ctx, out, "relax.memory_plan_dynamic_func_output", NULL);

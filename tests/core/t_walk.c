@@ -106,6 +106,48 @@ rewriting_copies_only_the_path(void **state)
     assert_ptr_equal(now->buffers.at, ((const tn_prim_func *)f)->buffers.at);
 }
 
+typedef struct seen {
+    uint32_t types, calls, bindings;
+} seen;
+
+static const tn_node *
+count_kinds(tn_rewriter *r, const tn_node *n)
+{
+    seen *s = r->user;
+    s->types += tn_is_type(n);
+    s->calls += n->kind == TN_KIND_CALL;
+    s->bindings += n->kind == TN_KIND_VAR_BINDING;
+    return NULL;
+}
+
+static void
+callbacks_see_what_is_in_reach(void **state)
+{
+    tn_ctx *ctx = *state;
+    const tn_node *f = graph(ctx, "p", false);
+    seen all = {0}, graphs = {0}, blocks = {0}, renamed = {0};
+    tn_rewriter r = {.ctx = ctx, .user = &all, .post = count_kinds};
+    assert_ptr_equal(tn_rewrite(&r, f), f);
+    assert_true(all.types && all.calls && all.bindings);
+    r.user = &graphs;
+    r.reach = TN_REACH_GRAPH;
+    assert_ptr_equal(tn_rewrite(&r, f), f);
+    assert_true(!graphs.types && graphs.calls == all.calls && graphs.bindings == all.bindings);
+    r.user = &blocks;
+    r.reach = TN_REACH_BLOCKS;
+    assert_ptr_equal(tn_rewrite(&r, f), f);
+    assert_true(!blocks.types && !blocks.calls && blocks.bindings == all.bindings);
+    /* what is replaced is replaced everywhere */
+    tnb_ptrmap map;
+    tnb_ptrmap_init(&map, tn_scratch(ctx));
+    tnb_ptrmap_set(&map, tn_defined_symbols(ctx, f).at[0], tn_i64(ctx, 7));
+    r.user = &renamed;
+    r.map = &map;
+    const tn_node *now = tn_rewrite(&r, f);
+    assert_int_equal(tn_free_vars(ctx, now, true).n, 0);
+    assert_true(tn_equal(ctx, now, tn_subst1(ctx, f, map.at[0].key, tn_i64(ctx, 7)), false, NULL));
+}
+
 static void
 shared_expressions_are_rewritten_once(void **state)
 {
@@ -360,6 +402,7 @@ main(void)
         T(names_do_not_matter_and_everything_else_does),
         T(free_variables_correspond_only_when_asked),
         T(rewriting_copies_only_the_path),
+        T(callbacks_see_what_is_in_reach),
         T(shared_expressions_are_rewritten_once),
         T(definitions_whose_type_changes_are_renewed),
         T(a_fresh_copy_shares_no_variable),

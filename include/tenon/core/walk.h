@@ -37,6 +37,13 @@ tn_walk(const tn_node *n, unsigned flags, tn_visit_fn enter, tn_visit_fn leave, 
  * blocks left empty go with it. A Seq in place of a statement, or a block in place of a binding, is
  * spliced in. */
 typedef struct tn_rewriter tn_rewriter;
+/* What both callbacks look at. What lies elsewhere is not visited, unless a variable was replaced or renewed on the way, which may occur
+ * there. */
+enum {
+    TN_REACH_ALL,
+    TN_REACH_GRAPH, /* expressions of the graph: no types, shapes, attributes and scalars */
+    TN_REACH_BLOCKS /* functions, sequences, blocks and bindings: of values only functions and branches */
+};
 struct tn_rewriter {
     tn_ctx *ctx;
     void *user;
@@ -45,6 +52,7 @@ struct tn_rewriter {
     bool retype;
     bool in_context; /* a result depends on where the node stands: shared nodes are rewritten each
                         time */
+    uint8_t reach;   /* TN_REACH_ALL, ... */
     tnb_ptrmap
         *map;    /* node -> replacement, consulted before `pre` (variables, buffers); may be NULL */
     void *state; /* private */
