@@ -7,10 +7,10 @@
  *     def sample_with_top_p(sorted_probs, sorted_indices, uniform_samples, sample_indices, top_p)
  *     def sampler_take_probs(unsorted_probs, sorted_indices, sample_indices, sampling_result, top_prob_offsets)
  *     def renormalize_by_top_p(probs, top_p, init_pivots)
+ *     def sampler_verify_draft_tokens(draft_probs, draft_tokens, model_probs, first_child, next_sibling, uniform_samples, parent)
  *
  * For GPUs (conf/data/llm/sampling.py). They get bounds: as many rows and samples as batch_verify has for `batch_size`, six times as many
- * positions. Upstream finds the nucleus by a search from pivots; here it is sorted. Those that the module has stay, and upstream's
- * sampler_verify_draft_tokens is not among them. Cases: tests/pass/AttachGPUSamplingFunc.
+ * positions. Upstream finds the nucleus by a search from pivots; here it is sorted. Those that the module has stay. Cases: tests/pass/AttachGPUSamplingFunc.
  */
 #include "llm.h"
 

@@ -2,6 +2,7 @@
 """Functions that passes add for an engine compute what numpy does: probabilities with temperatures, changes of logits, gathered and scattered rows.
 They are added to modules with `batch_verify`, once."""
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
@@ -44,7 +45,9 @@ check(r.returncode == 0 and "top_p" not in r.stdout, "nothing is drawn on a proc
 r = tenon("opt", path("attached.py"), "-p", SAMPLING, "-t", '{"kind": "vulkan"}', "-o", path("sampling.py"))
 check(r.returncode == 0, "functions that draw are attached", r)
 with open(path("sampling.py")) as f:
-    sampling = f.read()
+    verifying = f.read()
+sampling = re.sub(r"    @[^@]*\n    def (verify_nodes|sampler_verify_draft_tokens)\([^@]*(?=    @)", "", verifying)  # which is for threads alone
+check(len(sampling) < len(verifying) - 2000 and "def multinomial_from_uniform" in sampling, "verifying is attached, too")
 r = tenon("opt", path("attached.py"), "-p", PASSES, "-o", path("again.py"))
 check(r.returncode == 0 and tenon("diff", path("attached.py"), path("again.py")).returncode == 0, "a second time changes nothing", r)
 r = tenon("opt", write("alone.py", MODEL.replace("NAME", "main")), "-p", PASSES)
@@ -70,7 +73,7 @@ def text(value):
     return f'R.Tensor({tuple(value.shape)!r}, "{value.dtype}")'
 
 
-def compute(what, function, values, want, index=None, tolerance=1e-5, module=None):
+def compute(what, function, values, want, index=None, tolerance=1e-5, module=None, target=TARGET):
     """Runs an attached function; `index`: a program, called on argument number `index` in place. `want`: a tuple of results, or the one."""
     module = module or attached
     if index is not None:
@@ -81,7 +84,7 @@ def compute(what, function, values, want, index=None, tolerance=1e-5, module=Non
     for i, v in enumerate(values):
         np.save(path(f"{i}.npy"), v)
         args += ["-i", f"#{i}={path(str(i) + '.npy')}"]
-    r = tenon("run", write("run.py", module), "-t", TARGET, "-f", "main" if index is not None else function, *args, "-o", path("out"))
+    r = tenon("run", write("run.py", module), "-t", target, "-f", "main" if index is not None else function, *args, "-o", path("out"))
     check(r.returncode == 0, f"{what}: runs", r)
     if r.returncode == 0:
         for file, right in zip(sorted(os.listdir(path("out"))), want if isinstance(want, tuple) else (want,)):
@@ -152,4 +155,47 @@ compute("the nucleus", "renormalize_by_top_p", [probs, top_p, np.zeros((2, 3), n
 places = np.array([0, 1, 300, 305], np.int32)
 compute("of samples", "sampler_take_probs", [probs, order, row, drawn, places],
         (probs[row, drawn], ordered.reshape(-1)[places], order.reshape(-1)[places]), module=sampling)
+
+# Verifying drafts: what upstream's kernel (mlc_llm.op.batch_spec_verify) does, node by node, of trees with whole shares of 1/64.
+def verified(draft, token, model, child, sibling, number, last):
+    model, last = model.copy(), last.copy()
+    for b in range(len(last)):
+        at = child[last[b]]
+        while at >= 0:
+            if model[last[b], token[at]] >= number[at] * draft[at, token[at]]:
+                last[b], at = at, child[at]
+                continue
+            more = np.maximum(model[last[b]] - draft[at], 0)
+            if more.sum() < 1e-7:
+                last[b], at = at, child[at]
+            else:
+                model[last[b]], at = more / more.sum(), sibling[at]
+    return model, last
+
+
+DEVICES = tenon("list", "devices").stdout
+ends = set()
+for target in ("opencl", "gpu_generic"):
+    if not re.search(rf"^{target} .*\n    0: (?!not usable)", DEVICES, re.M):
+        continue
+    for seed in range(6):
+        draws = np.random.default_rng(seed)
+        nodes, columns, batch = 21, 150, 3
+        child, sibling = np.full(nodes, -1, np.int32), np.full(nodes, -1, np.int32)
+        for node in range(batch, nodes):  # the first ones are roots
+            parent = draws.integers(max(0, node - 8), node)
+            sibling[node], child[parent] = child[parent], node
+        shares = draws.dirichlet(np.full(6, 0.5))
+        draft, model = (np.zeros((nodes, columns), np.float32) for _ in range(2))
+        for rows in (draft, model):
+            rows[:, draws.choice(columns, 6, replace=False) if rows is model and seed == 5 else np.arange(6) * 25] = draws.multinomial(64, shares, nodes) / 64
+        model[0] = draft[child[0]] = draft[3]
+        token = draft.argmax(axis=1).astype(np.int32)
+        number = draws.random(nodes).astype(np.float32)
+        last = np.arange(batch, dtype=np.int32)
+        given_ = [draft, token, model, child, sibling, number, last]
+        want = verified(*given_)
+        ends |= {int(w) - b for b, w in enumerate(want[1])}
+        compute(f"verified on {target}", "sampler_verify_draft_tokens", given_, want, module=verifying, target=target, tolerance=1e-6)
+check(not ends or len(ends) > 3, f"drafts were taken and refused: {ends}")
 done()

@@ -5,6 +5,8 @@ from tvm.script import ir as I
 from tvm.script import relax as R
 from tvm.script import tirx as T
 
+threads = 64  # of a block that verifies a tree
+
 
 @I.ir_module
 class Module:
@@ -107,6 +109,80 @@ class Module:
             with T.sblock("top_token"):
                 vi = T.axis.spatial(places, i)
                 top_token[vi] = order[T.Cast("int64", place[vi]) // columns, T.Cast("int64", place[vi]) % columns]
+
+    # A block goes down the tree of a sequence: from the last node that was accepted to its first child, or, where that is refused, to the next
+    # sibling. A child is accepted with the share of its draft's probability that the model has. After a refusal the parent's row is what the
+    # model has more than the draft. All threads take every turn, so that barriers are of all; there are no more turns than nodes.
+    @T.prim_func(private=True)
+    def verify_nodes(draft_handle: T.handle, token_handle: T.handle, model_handle: T.handle, child_handle: T.handle, sibling_handle: T.handle,
+                     number_handle: T.handle, last_handle: T.handle):
+        T.func_attr({"tirx.noalias": True, "tirx.is_scheduled": True})
+        nodes, columns, sequences = T.int64(), T.int64(), T.int64()
+        draft = T.match_buffer(draft_handle, (nodes, columns), "float32")
+        token = T.match_buffer(token_handle, (nodes,), "int32")
+        model = T.match_buffer(model_handle, (nodes, columns), "float32")
+        first_child = T.match_buffer(child_handle, (nodes,), "int32")
+        next_sibling = T.match_buffer(sibling_handle, (nodes,), "int32")
+        number = T.match_buffer(number_handle, (nodes,), "float32")
+        last = T.match_buffer(last_handle, (sequences,), "int32")
+        for b in T.thread_binding(sequences, thread="blockIdx.x"):
+            for x in T.thread_binding(threads, thread="threadIdx.x"):
+                with T.sblock("verify"):
+                    vb, vx = T.axis.remap("SS", [b, x])
+                    T.reads(draft[0:nodes, 0:columns], token[0:nodes], model[0:nodes, 0:columns], first_child[0:nodes], next_sibling[0:nodes],
+                            number[0:nodes], last[vb])
+                    T.writes(model[0:nodes, 0:columns], last[vb])
+                    accepted = T.sblock_alloc_buffer((1,), "int32", scope="shared")
+                    part = T.sblock_alloc_buffer((threads,), "float32", scope="shared")
+                    at = T.sblock_alloc_buffer((2,), "int32", scope="local")  # the node that holds, the child that is tried; -1: none
+                    rest = T.sblock_alloc_buffer((1,), "float32", scope="local")
+                    at[0] = last[vb]
+                    at[1] = first_child[at[0]]
+                    for turn in range(nodes):
+                        # who writes an element of a row reads it: no thread has to see what another one wrote
+                        if at[1] >= 0:
+                            if token[at[1]] % threads == T.Cast("int32", vx):
+                                accepted[0] = T.Cast("int32", model[at[0], token[at[1]]] >= number[at[1]] * draft[at[1], token[at[1]]])
+                        rest[0] = T.float32(0)
+                        if at[1] >= 0:
+                            if accepted[0] == 0:
+                                for i in range((columns + threads - 1) // threads):
+                                    if i * threads + vx < columns:
+                                        rest[0] = rest[0] + T.max(model[at[0], i * threads + vx] - draft[at[1], i * threads + vx], T.float32(0))
+                        part[vx] = rest[0]
+                        rest[0] = T.float32(0)
+                        for i in range(threads):
+                            rest[0] = rest[0] + part[i]
+                        if at[1] >= 0:
+                            if accepted[0] != 0 or rest[0] < T.float32(1e-7):
+                                at[0] = at[1]
+                                at[1] = first_child[at[1]]
+                            else:
+                                for i in range((columns + threads - 1) // threads):
+                                    if i * threads + vx < columns:
+                                        model[at[0], i * threads + vx] = T.max(model[at[0], i * threads + vx] - draft[at[1], i * threads + vx], T.float32(0)) / rest[0]
+                                at[1] = next_sibling[at[1]]
+                    if vx == 0:
+                        last[vb] = at[0]
+
+    @R.function
+    def sampler_verify_draft_tokens(draft_probs: R.Tensor(("num_nodes", "vocab_size"), "float32"), draft_tokens: R.Tensor(("num_nodes",), "int32"),
+                                    model_probs: R.Tensor(("num_nodes", "vocab_size"), "float32"),
+                                    token_tree_first_child: R.Tensor(("num_nodes",), "int32"), token_tree_next_sibling: R.Tensor(("num_nodes",), "int32"),
+                                    uniform_samples: R.Tensor(("num_nodes",), "float32"), token_tree_parent_ptr: R.Tensor(("nbatch",), "int32")) -> R.Tuple(
+            R.Tensor(("num_nodes", "vocab_size"), "float32"), R.Tensor(("nbatch",), "int32")):
+        num_nodes = T.int64()
+        vocab_size = T.int64()
+        nbatch = T.int64()
+        cls = Module
+        with R.dataflow():
+            gv = R.call_tir_inplace(
+                cls.verify_nodes,
+                (draft_probs, draft_tokens, model_probs, token_tree_first_child, token_tree_next_sibling, uniform_samples, token_tree_parent_ptr),
+                inplace_indices=[2, 6],
+                out_ty=[R.Tensor((num_nodes, vocab_size), "float32"), R.Tensor((nbatch,), "int32")])
+            R.output(gv)
+        return gv
 
     @R.function
     def multinomial_from_uniform(probs: R.Tensor(("batch_size", "vocab_size"), "float32"), uniform_samples: R.Tensor(("num_samples",), "float32"),
