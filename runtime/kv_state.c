@@ -15,6 +15,7 @@ kv_state_of(tnr_value v, const struct kv_kind *kind, const char *function, struc
     bool paged = o && o->destroy == kv_paged.destroy;
     bool recurrent = o && o->destroy == kv_recurrent.destroy;
     char text[160];
+    *out = NULL;
     if ((paged && kind != &kv_recurrent) || (recurrent && kind != &kv_paged)) {
         *out = (struct kv_state *)v.u.object;
         return TNB_OK;
