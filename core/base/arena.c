@@ -23,7 +23,7 @@
 
 /* Blocks grow with the arena, to an eighth of it, so that little of the last one is left unused, and up to LAST_BLOCK. Beyond
  * LARGE each is one huge page of the processor: a large arena costs few page faults. */
-enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, LARGE = 4 << 20, HUGE_PAGE = 2 << 20 };
+enum { FIRST_BLOCK = 16 << 10, LAST_BLOCK = 1 << 20, LARGE = 8 << 20, HUGE_PAGE = 2 << 20 };
 /* Bytes that an arena keeps when it is reset. More would save no time: malloc keeps what it is given back. */
 enum { KEPT = 64 << 10 };
 /* Vectors in the stress build move at each of so many first elements. */
