@@ -68,9 +68,10 @@ rotate(struct tnr_kv *kv, int64_t layer, tnr_value qkv, tnb_err *err)
 }
 
 static tnb_status
-attend_in_trees(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value out, tnb_err *err)
+attend_in_trees(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value q, tnr_value out,
+                tnb_err *err)
 {
-    const tnr_value args[16] = {kv->q,
+    const tnr_value args[16] = {q,
                                 kv->parts[KV_QO_INDPTR],
                                 kv->pages[layer],
                                 kv->parts[KV_PAGE_INDPTR],
@@ -90,8 +91,11 @@ attend_in_trees(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value out
 }
 
 static tnb_status
-attend(struct tnr_kv *kv, int64_t layer, bool window, double sm_scale, tnr_value out, tnb_err *err)
+attend(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value q, tnr_value out, tnb_err *err)
 {
+    if (kv->branches)
+        return attend_in_trees(kv, layer, sm_scale, q, out, err);
+    bool window = kv->windows || kv->kinds[layer] == KV_MHA_SLIDING;
     int decode = window ? KV_DECODE_WINDOW : KV_DECODE;
     bool one = kv->one_row_each && kv->kernels[decode].tag == TNR_CLOSURE;
     tnr_value lengths = !window                              ? kv->parts[KV_LAST_LEN]
@@ -99,7 +103,7 @@ attend(struct tnr_kv *kv, int64_t layer, bool window, double sm_scale, tnr_value
                                                              : kv->parts[KV_LENGTHS];
     tnr_value args[16];
     uint32_t n = 0;
-    args[n++] = kv->q;
+    args[n++] = q;
     if (!one)
         args[n++] = kv->parts[KV_QO_INDPTR];
     args[n++] = kv->pages[layer];
@@ -135,10 +139,7 @@ run_layer(void *user, tnb_err *err)
     tnr_value args[4] = {kv->pages[w->layer], kv->k, kv->v, kv->parts[KV_PLACES]};
     TNB_TRY(rotate(kv, w->layer, w->rows, err));
     TNB_TRY(kv_call(kv, KV_APPEND, args, 4, err));
-    if (kv->branches)
-        return attend_in_trees(kv, w->layer, w->sm_scale, w->out, err);
-    return attend(kv, w->layer, kv->windows || kv->kinds[w->layer] == KV_MHA_SLIDING, w->sm_scale,
-                  w->out, err);
+    return attend(kv, w->layer, w->sm_scale, kv->q, w->out, err);
 }
 
 /* Steps of one row a sequence differ in what the parts hold, and now and then in their extents. */
@@ -171,19 +172,27 @@ repeat_layer(struct layer_work *w, tnb_err *err)
     return tnr_graph_repeat(kv->base.vm, &kv->graphs, &r, err);
 }
 
+/* A call for a layer within a step of a cache of heads; *layer becomes its number in the cache. */
+static tnb_status
+check_layer(const struct tnr_kv *kv, int64_t *layer, const char *function, tnb_err *err)
+{
+    TNB_TRY(kv_state_in_step(&kv->base, function, err));
+    if (*layer < kv->first_layer || *layer - kv->first_layer >= kv->n_layers)
+        return tnb_fail(err, TNB_BOUNDS,
+                        "%s: layer %" PRId64 ", the cache has layers %" PRId64 " to %" PRId64,
+                        function, *layer, kv->first_layer, kv->first_layer + kv->n_layers - 1);
+    if (kv->latent)
+        return tnb_fail(err, TNB_INVALID, "%s: the cache is for latent attention", function);
+    *layer -= kv->first_layer;
+    return TNB_OK;
+}
+
 tnb_status
 kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, tnr_value out,
              const char *function, tnb_err *err)
 {
     tnr_value rows = tnr_null(), to = tnr_null();
-    TNB_TRY(kv_state_in_step(&kv->base, function, err));
-    if (layer < kv->first_layer || layer - kv->first_layer >= kv->n_layers)
-        return tnb_fail(err, TNB_BOUNDS,
-                        "%s: layer %" PRId64 ", the cache has layers %" PRId64 " to %" PRId64,
-                        function, layer, kv->first_layer, kv->first_layer + kv->n_layers - 1);
-    if (kv->latent)
-        return tnb_fail(err, TNB_INVALID, "%s: the cache is for latent attention", function);
-    layer -= kv->first_layer;
+    TNB_TRY(check_layer(kv, &layer, function, err));
     TNB_TRY(as_rows(kv, qkv, "qkv", kv->q_heads + 2 * kv->kv_heads, kv->head_dim, &rows, function,
                     err));
     tnb_status st = as_rows(kv, out, "the output", kv->q_heads, kv->v_dim, &to, function, err);
@@ -192,10 +201,40 @@ kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, t
         st = kv->one_row_each && !kv->branches && kv->base.device == tnr_vm_device(kv->base.vm)
                  ? repeat_layer(&w, err)
                  : run_layer(&w, err);
+    if (st == TNB_OK)
+        kv->owns[layer] = 1;
     tnr_release(&rows);
     tnr_release(&to);
     if (st != TNB_OK)
         tnb_err_prefix(err, "layer %" PRId64, layer + kv->first_layer);
+    return st;
+}
+
+tnb_status
+kv_shared_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, const tnr_value v[4],
+                    const char *function, tnb_err *err)
+{
+    static const char *const names[4] = {"q", "k", "v", "the output"};
+    const int64_t heads[4] = {kv->q_heads, kv->kv_heads, kv->kv_heads, kv->q_heads};
+    tnr_value t[4] = {{0}};
+    TNB_TRY(check_layer(kv, &layer, function, err));
+    if (!kv->owns[layer]) {
+        tnb_fail(err, TNB_INVALID, "%s: layer %" PRId64 " has not run in this step", function,
+                 layer + kv->first_layer);
+        tnb_hint(err, "call attention_with_fused_qkv of the layer that has the keys before it");
+        return TNB_INVALID;
+    }
+    tnb_status st = TNB_OK;
+    for (int i = 0; st == TNB_OK && i < 4; i++)
+        st = as_rows(kv, v[i], names[i], heads[i], i < 2 ? kv->head_dim : kv->v_dim, &t[i],
+                     function, err);
+    if (st == TNB_OK) {
+        st = attend(kv, layer, sm_scale, t[0], t[3], err);
+        if (st != TNB_OK)
+            tnb_err_prefix(err, "keys of layer %" PRId64, layer + kv->first_layer);
+    }
+    for (int i = 0; i < 4; i++)
+        tnr_release(&t[i]);
     return st;
 }
 

@@ -243,6 +243,20 @@ attention_with_fused_qkv(ARGS)
     return kv_attention(kv, layer, args[2].u.f, args[3], args[4], fn, err);
 }
 
+/* (cache, layer that has the keys, scale, q, k, v, output) */
+static tnb_status
+attention_with_shared_kv(ARGS)
+{
+    static const char fn[] = CACHE "attention_with_shared_kv";
+    struct tnr_kv *kv;
+    int64_t layer;
+    (void)n, (void)ret;
+    TNB_TRY(kv_open(vm, args[0], fn, &kv, err));
+    TNB_TRY(tnr_want_int(fn, args, 1, &layer, err));
+    TNB_TRY(tnr_want(fn, args, 2, TNR_FLOAT, err));
+    return kv_shared_attention(kv, layer, args[2].u.f, args + 3, fn, err);
+}
+
 /* A function of latent attention: the step's cache, its layer and scale. */
 static tnb_status
 latent_args(tnr_vm *vm, const tnr_value *args, const char *fn, struct tnr_kv **kv, int64_t *layer,
@@ -371,6 +385,7 @@ const tnr_packed tnr_kv_builtins[] = {
     ENTRY(CACHE, get_total_sequence_length, 1, 1),
     ENTRY(CACHE, get_query_positions, 1, 1),
     ENTRY(CACHE, attention_with_fused_qkv, 5, 5),
+    ENTRY(CACHE, attention_with_shared_kv, 7, 7),
     ENTRY(CACHE, append_mla_kv, 3, 3),
     ENTRY(CACHE, self_attention, 8, 8),
     ENTRY(CACHE, cross_attention, 6, 6),

@@ -126,7 +126,7 @@ struct tnr_kv {
     bool
         latent; /* all layers are KV_MLA: pages hold one row a token, [n_pages, page_tokens, head_dim] */
     uint8_t *
-        owns; /* latent, per layer: this step's tokens attend to each other by a call of their own */
+        owns; /* per layer, in this step: its keys were appended; latent: the step's tokens attend to each other by a call of their own */
     uint8_t *kinds; /* of layers */
     tnb_dtype dtype, q_dtype;
     tnr_value kernels[KV_N_KERNELS]; /* closures, or null */
@@ -263,6 +263,10 @@ kv_call(struct tnr_kv *kv, int kernel, const tnr_value *args, uint32_t n, tnb_er
 TNB_MUST_CHECK tnb_status
 kv_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, tnr_value qkv, tnr_value out,
              const char *function, tnb_err *err);
+/* q, k, v and the result of a layer without keys of its own: those of `layer`, which has appended them in this step. */
+TNB_MUST_CHECK tnb_status
+kv_shared_attention(struct tnr_kv *kv, int64_t layer, double sm_scale, const tnr_value v[4],
+                    const char *function, tnb_err *err);
 /* What pages hold of the sequence's tokens from `from` to before `to`: keys and values into two tensors [layers, tokens, heads, dimension],
  * of latent attention rows into one [layers, tokens, dimension]. */
 TNB_MUST_CHECK tnb_status

@@ -6,6 +6,7 @@
  *     kv FILE.tno key=value ...     prints a digest of all rows, and how many operations of each kind ran
  *
  * With trees=1 some steps have tokens that stand in trees: rows are those of the text on their path, in all bits, and what is taken stays.
+ * With shared=1 the module has further results, of queries that attend to keys of the two layers: the same rows.
  * With hostile=N a cache is made N times of arguments of which some are anything, and used: each call ends with a status.
  * With faults=1 an allocation in most operations fails: the operation says so, loses nothing, and works when it is tried again.
  */
@@ -22,7 +23,7 @@
 
 static struct {
     int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
-        seed, threads, faults, hostile, float32_pages, trees;
+        seed, threads, faults, hostile, float32_pages, trees, shared;
     double theta, tolerance, window_theta, cap,
         slow; /* of layer 1; of scores; frequencies are divided by slow */
 } o = {.hq = 4,
@@ -310,6 +311,28 @@ clear(void)
     counts[4]++;
 }
 
+/* Results of queries that attend to the layers' keys have to be the layers' own. */
+static void
+check_shared(tnr_value out, int64_t rows)
+{
+    size_t bytes = (size_t)(rows * o.hq * o.d) * sizeof(float);
+    float *one = malloc(bytes), *other = malloc(bytes);
+    CHECK(out.tag == TNR_TUPLE && out.u.tuple->n == LAYERS * (1 + (o.shared != 0)));
+    for (uint32_t i = 0; o.shared && i < LAYERS; i++) {
+        MUST(tnr_tensor_read(out.u.tuple->items[i].u.tensor, one, bytes, &err));
+        MUST(tnr_tensor_read(out.u.tuple->items[LAYERS + i].u.tensor, other, bytes, &err));
+        CHECK(!memcmp(one, other, bytes));
+    }
+    free(one), free(other);
+}
+
+static void
+refused(tnb_status st, const char *words)
+{
+    if (st == TNB_OK || !strstr(err.message, words))
+        fprintf(stderr, "expected '%s'\n", words), fail(__LINE__, "a call is refused");
+}
+
 static void
 step(bool decode)
 {
@@ -352,14 +375,16 @@ step(bool decode)
     tnr_value args[2] = {tnr_null(), cache}, out = tnr_null();
     MUST(tnr_tensor_from(tnr_device_host(tnr_vm_runtime(vm)), in, shape, 3, TNB_F32, &args[0],
                          &err));
+    if (o.shared)
+        refused(tnr_vm_call(vm, "early", args, 2, &out, &err), "layer 1 has not run in this step");
     FAULTY(st, tnr_vm_call(vm, "attend", args, 2, &out, &err));
     MUST(st);
+    check_shared(out, rows);
     bool keep = draw(10) != 0;
     if (keep)
         MUST(tnr_kv_end_forward(vm, cache, &err));
     else
         MUST(tnr_kv_cancel_forward(vm, cache, &err));
-    CHECK(out.tag == TNR_TUPLE && out.u.tuple->n == LAYERS);
     float *got = malloc((size_t)(rows * o.hq * o.d) * sizeof *got);
     for (int layer = 0; layer < LAYERS; layer++) {
         int64_t row = 0;
@@ -398,13 +423,6 @@ struct node_tree {
     int64_t n, parents[NODES];
     uint64_t keys[NODES];
 };
-
-static void
-refused(tnb_status st, const char *words)
-{
-    if (st == TNB_OK || !strstr(err.message, words))
-        fprintf(stderr, "expected '%s'\n", words), fail(__LINE__, "a call is refused");
-}
 
 /* The text up to a node, in `path`. */
 static void
@@ -476,6 +494,7 @@ grow(struct node_tree *trees, uint32_t n, bool chain)
                              &err));
         FAULTY(st, tnr_vm_call(vm, "attend", args, 2, &out, &err));
         MUST(st);
+        check_shared(out, rows);
         MUST(keep ? tnr_kv_end_forward(vm, cache, &err) : tnr_kv_cancel_forward(vm, cache, &err));
         float *got = malloc((size_t)(rows * o.hq * o.d) * sizeof *got);
         for (int layer = 0; layer < LAYERS; layer++) {
@@ -661,7 +680,8 @@ option(const char *arg)
                 {"faults", &o.faults},
                 {"hostile", &o.hostile},
                 {"float32_pages", &o.float32_pages},
-                {"trees", &o.trees}};
+                {"trees", &o.trees},
+                {"shared", &o.shared}};
     const char *is = strchr(arg, '=');
     for (size_t i = 0; is && i < sizeof ints / sizeof *ints; i++)
         if (!strncmp(arg, ints[i].key, (size_t)(is - arg)) && !ints[i].key[is - arg]) {
