@@ -11,7 +11,8 @@
  * The kernels are those of a TVMScript file, read with the model's numbers of heads, dimensions, dtypes and RoPE in place of the file's
  * own, and with the target's attribute attention_rows (1 where it has none); a function of the same name in the module is an error.
  * Where the target's attribute attention_threads is more than 0, attention and rotary embedding come from a file of their own, written
- * for the threads of a block. Functions on windows join when a layer has one, or by the option; those on trees of tokens where the module
+ * for the threads of a block. Functions on windows join when a layer has one, when the module's
+ * attribute `model` has a `sliding_window`, or by the option; those on trees of tokens where the module
  * verifies them (`batch_verify`), or by the option. Of a model with latent attention
  * ("mla") all kernels come from a file of their own.
  * Frequencies of RoPE become a table (rope.c). The function keeps its name, where upstream has one for each kind of kernel.
@@ -198,6 +199,13 @@ take_heads(creation *w)
            take_int(w, 10, 0, w->latent ? 0 : 2, &w->rope_mode) && take_int(w, 16, 0, 0, &none);
 }
 
+/* Whether the importer says that the model's texts have one. */
+static bool
+has_window(const creation *w)
+{
+    return tn_dict_int(tn_dict_get(w->m->attrs, "model"), "sliding_window", 0) > 0;
+}
+
 static bool
 take_args(creation *w)
 {
@@ -224,7 +232,7 @@ take_args(creation *w)
         return wrong(w, 4, "a multiple of the heads of keys");
     if (w->rotary_dim % 2)
         return wrong(w, 15, "an even number");
-    w->windows = w->sliding || (tn_option_bool(w->pc, "windows") && !w->latent);
+    w->windows = w->sliding || ((tn_option_bool(w->pc, "windows") || has_window(w)) && !w->latent);
     return take_rope(w);
 }
 

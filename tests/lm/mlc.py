@@ -119,6 +119,17 @@ check(got == want, "the configuration stands for its folder", r)
 r = tenon("show", "model", path("mlc"))
 check(r.returncode == 0 and "prefill" in r.stdout, "show model", r)
 
+# Texts with a window (Mistral): the first tokens see all, later ones no more than the last 20 tokens.
+windowed = Folder("windowed", module, params, m.w)
+windowed.config.update(model_type="mistral", sliding_window_size=20, attention_sink_size=0, context_window_size=-1)
+r, got = tokens(windowed.write())
+check(got and got[:4] == want[:4] and got != want, f"a model with a window writes {got} in place of {want}", r)
+r, longer = tokens(windowed.path, "--max-tokens", "60", "--context", "200")
+check(longer and longer[:24] == got, "and goes on behind its context", r)
+windowed.config.update(sliding_window_size=4096)
+r, got = tokens(windowed.write())
+check(got == want, "a window that is longer than the text", r)
+
 for name in m.w:
     m.w[name] = halved(m.w[name])[0]
 m.huggingface(checkpoint, config={"eos_token_id": END})
