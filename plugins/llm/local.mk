@@ -20,6 +20,7 @@ LLM_PASSES = \
 	plugins/llm/clean_up_tir_attrs.c \
 	plugins/llm/dispatch_kv_cache_creation.c \
 	plugins/llm/dispatch_triton_kernel.c \
+	plugins/llm/force_narrow_index_to_int32.c \
 	plugins/llm/fuse_add_rms_norm.c \
 	plugins/llm/fuse_dequantize_matmul_ewise.c \
 	plugins/llm/fuse_dequantize_take.c \
