@@ -32,15 +32,14 @@ static const tnt_option options[] = {
     {"seconds", 0, TNT_VALUE, "X", "seconds to measure (default 3)", .without = "runs"},
     {"runs", 0, TNT_VALUE, "N", "number of runs, instead of --seconds"},
 #ifdef HAVE_LM
-    {"prompt", 0, TNT_VALUE, "N", "of a language model: tokens of a prompt"},
-    {"generate", 0, TNT_VALUE, "N", "of a language model: tokens that are written behind it"},
-    {"weights", 0, TNT_VALUE, "PATH", "of a language model's artifact: where its weights are",
+    {"prompt", 0, TNT_VALUE, "N", "language model: number of tokens in the prompt"},
+    {"generate", 0, TNT_VALUE, "N", "language model: number of tokens to generate"},
+    {"weights", 0, TNT_VALUE, "PATH", "language model's artifact: where its weights are",
      "prompt|generate"},
-    {"tokenizer", 0, TNT_VALUE, "FILE", "of a language model: its tokenizer", "prompt|generate"},
+    {"tokenizer", 0, TNT_VALUE, "FILE", "language model: its tokenizer", "prompt|generate"},
 #endif
     {"profile-kernels", 0, TNT_FLAG, NULL,
-     "time each kernel; the table is that of the fastest run, of a language model that of one "
-     "more run"},
+     "time each kernel; the table shows the fastest run, for a language model one more run"},
     {"json", 0, TNT_FLAG, NULL, "print one JSON object"},
     {"seed", 0, TNT_VALUE, "N", "seed of random inputs"},
     {"profile", 0, TNT_VALUE, "NAME", "insert the passes of [profile NAME]"},

@@ -16,12 +16,12 @@
 #include "tenon/lm/chat.h"
 
 static const tnt_option options[] = {
-    {"system", 0, TNT_VALUE, "TEXT", "the system's message, before the first of the user"},
+    {"system", 0, TNT_VALUE, "TEXT", "system message, before the first user message"},
     {"chat-template", 0, TNT_VALUE, "FILE", "Jinja template (default: that of the tokenizer)"},
     {"max-tokens", 0, TNT_VALUE, "N",
-     "at most N tokens an answer (default: 0, as many as there is room for)"},
+     "at most N tokens in an answer (default: 0, until the context is full)"},
     TNT_SAMPLING_OPTIONS,
-    {"stop", 0, TNT_LIST, "TEXT", "end an answer before this text", NULL, true},
+    {"stop", 0, TNT_LIST, "TEXT", "end an answer before this text; may be repeated", NULL, true},
     TNT_LANGUAGE_OPTIONS,
     {0}};
 
@@ -334,15 +334,13 @@ const tnt_command tnt_command_chat = {
     .summary = "talk with a language model",
     .details =
         "MODEL is a GGUF file, a folder of transformers with config.json and safetensors, or "
-        "a file of llama2.c; FILE.tno what tenon compile makes of one.\n\nEach line of standard "
-        "input is a message; answers go to standard output as they "
-        "come. The model's chat template, run as "
-        "transformers runs it, makes a text of the conversation; what the model has seen of "
-        "it is kept. /clear begins a new "
-        "conversation, /quit or the end of the input (Ctrl-D) ends the program, Ctrl-C ends "
-        "an answer, or drops the line being typed; twice at the prompt, it ends the program. A "
-        "conversation that is longer "
-        "than the context is refused; nothing is cut silently.",
+        "a file of llama2.c; FILE.tno is the artifact that tenon compile makes of one.\n\n"
+        "Each line of standard input is a message; answers go to standard output while they are "
+        "generated. The model's chat template formats the conversation as transformers does; the "
+        "cache keeps what the model has processed. /clear begins a new conversation; /quit or the "
+        "end of the input (Ctrl-D) ends the program. Ctrl-C ends an answer or drops the line being "
+        "typed; twice at the prompt, it ends the program. A conversation longer than the context "
+        "is an error; nothing is cut silently.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tenon generate: a language model writes on behind a prompt. */
+/* tenon generate: text that a language model continues. */
 #include "config.h"
 #include "language.h"
 
@@ -12,14 +12,15 @@
 #include "tenon/base/log.h"
 
 static const tnt_option options[] = {
-    {"prompt", 0, TNT_VALUE, "TEXT", "text to begin with; \"\": the beginning of a text", NULL,
-     true},
-    {"prompt-file", 0, TNT_VALUE, "FILE", "read it from a file or a pipe (-: standard input)"},
+    {"prompt", 0, TNT_VALUE, "TEXT", "text to continue; \"\": only the token that begins a text",
+     NULL, true},
+    {"prompt-file", 0, TNT_VALUE, "FILE",
+     "read the prompt from a file or a pipe (-: standard input)"},
     {"max-tokens", 0, TNT_VALUE, "N",
-     "write at most N tokens (default: 256; 0: as many as there is room for)"},
+     "generate at most N tokens (default: 256; 0: until the context is full)"},
     TNT_SAMPLING_OPTIONS,
-    {"stop", 0, TNT_LIST, "TEXT", "end before this text", NULL, true},
-    {"ignore-end", 0, TNT_FLAG, NULL, "go on behind tokens that end a text"},
+    {"stop", 0, TNT_LIST, "TEXT", "stop before this text; may be repeated", NULL, true},
+    {"ignore-end", 0, TNT_FLAG, NULL, "continue after end-of-text tokens"},
     {"special", 0, TNT_FLAG, NULL, "print special tokens too"},
     {"json", 0, TNT_FLAG, NULL, "print one JSON object at the end instead of text as it comes"},
     TNT_LANGUAGE_OPTIONS,
@@ -202,28 +203,25 @@ run(tnt_session *s, const tnt_args *a)
 const tnt_command tnt_command_generate = {
     .name = "generate",
     .operands = "MODEL|FILE.tno",
-    .summary = "let a language model write on behind a prompt",
+    .summary = "generate text with a language model",
     .details =
         "MODEL is a GGUF file, a folder of transformers with config.json and safetensors, or "
-        "a file of llama2.c; FILE.tno what tenon compile makes of one.\n\nThe text goes to "
-        "standard output as it comes, without the prompt; how fast it came "
-        "to standard error. Without sampling "
-        "options tokens are drawn as the model's generation_config.json says, or the likeliest "
-        "is taken each time. The steps from logits to a token "
-        "are always those of the "
-        "options in this order: penalties, temperature, top-k, top-p, min-p, draw. The same "
-        "seed gives the same text, "
-        "however many threads there are.\n\nA prompt and an answer that are longer than the "
-        "context are refused or end "
-        "there; nothing is cut silently. Ctrl-C, SIGTERM and SIGHUP end the writing: what "
-        "is there by then is printed, with --json too.",
+        "a file of llama2.c; FILE.tno is the artifact that tenon compile makes of one.\n\n"
+        "The text goes to standard output while it is generated, without the prompt; the speed "
+        "goes to standard error. Without sampling options tokens are sampled as the model's "
+        "generation_config.json says; where it says nothing, the most likely token is taken. "
+        "Sampling applies penalties, temperature, top-k, top-p and min-p in this order. The same "
+        "seed gives the same text with any number of threads.\n\n"
+        "A prompt longer than the context is an error; generation ends where the context is full. "
+        "Ctrl-C, SIGTERM and SIGHUP end the generation: what was generated until then is printed, "
+        "with --json too.",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
     .examples =
         (const char *const[]){
             "tenon generate model.gguf --prompt 'Once upon a time' --max-tokens 100",
-            "compiles in memory and takes the likeliest token each time",
+            "compiles in memory and takes the most likely token each time",
             "tenon generate model.gguf --prompt-file - --temperature 0.8 --top-p 0.9 --seed 7 "
             "--json",
             "reads the prompt from a pipe and prints one JSON object", NULL},

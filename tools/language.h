@@ -12,7 +12,7 @@
      "target (default: cpu); with an artifact: the variants to choose from, NAME[,NAME...] " \
      "(default: [tenon] target_order)"},                                                     \
         {"context", 0, TNT_VALUE, "N",                                                       \
-         "tokens that the cache has room for (default: the model's context, at most 4096)"}, \
+         "size of the cache in tokens (default: the model's context, at most 4096)"},        \
         {"tokenizer", 0, TNT_VALUE, "FILE",                                                  \
          "tokenizer.json, tokenizer.model, GGUF file or folder (default: the model's own)"}, \
         {"weights", 0, TNT_VALUE, "PATH",                                                    \
@@ -25,24 +25,25 @@
         "no-cache", 0, TNT_FLAG, NULL,                                                       \
             "do not use the caches of kernels and of transformed weights", .artifact = true  \
     }
-#define TNT_SAMPLING_OPTIONS                                                                       \
-    {"temperature", 0, TNT_VALUE, "X",                                                             \
-     "0 takes the likeliest token (default: the model's, else 0)"},                                \
-        {"top-k", 0, TNT_VALUE, "N",                                                               \
-         "draw from the N likeliest tokens (default: the model's, else all)"},                     \
-        {"top-p", 0, TNT_VALUE, "X",                                                               \
-         "draw from the fewest tokens of this probability together (default: the model's, else "   \
-         "1)"},                                                                                    \
-        {"min-p", 0, TNT_VALUE, "X",                                                               \
-         "draw from tokens this share as likely as the likeliest (default: the model's, else 0)"}, \
-        {"repetition-penalty", 0, TNT_VALUE, "X",                                                  \
-         "divide the logits of tokens that were there (default: the model's, else 1)"},            \
-        {"frequency-penalty", 0, TNT_VALUE, "X",                                                   \
-         "subtract this for each time that a token was there (default: 0)"},                       \
-        {"presence-penalty", 0, TNT_VALUE, "X",                                                    \
-         "subtract this if a token was there (default: 0)"},                                       \
-    {                                                                                              \
-        "seed", 0, TNT_VALUE, "N", "seed of draws (default: 0)"                                    \
+#define TNT_SAMPLING_OPTIONS                                                                      \
+    {"temperature", 0, TNT_VALUE, "X",                                                            \
+     "sampling temperature; 0 takes the most likely token (default: the model's, else 0)"},       \
+        {"top-k", 0, TNT_VALUE, "N",                                                              \
+         "sample from the N most likely tokens (default: the model's, else all)"},                \
+        {"top-p", 0, TNT_VALUE, "X",                                                              \
+         "sample from the smallest set of tokens whose probabilities sum to X (default: the "     \
+         "model's, else 1)"},                                                                     \
+        {"min-p", 0, TNT_VALUE, "X",                                                              \
+         "sample from tokens at least X times as likely as the most likely one (default: the "    \
+         "model's, else 0)"},                                                                     \
+        {"repetition-penalty", 0, TNT_VALUE, "X",                                                 \
+         "divide the logits of tokens that occurred before by X (default: the model's, else 1)"}, \
+        {"frequency-penalty", 0, TNT_VALUE, "X",                                                  \
+         "subtract X from a token's logit for each earlier occurrence (default: 0)"},             \
+        {"presence-penalty", 0, TNT_VALUE, "X",                                                   \
+         "subtract X from the logit of each token that occurred before (default: 0)"},            \
+    {                                                                                             \
+        "seed", 0, TNT_VALUE, "N", "seed of sampling (default: 0)"                                \
     }
 
 typedef struct tnt_language {

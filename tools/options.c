@@ -20,7 +20,7 @@ const tnt_option tnt_common_options[] = {
      "verify-each (the default), no-verify, roundtrip, compact, skip=PASS, stop-after=PASS, "
      "print=PASS"},
     {"log", 0, TNT_VALUE, "LEVEL", "error, warn, info or debug"},
-    {"quiet", 'q', TNT_FLAG, NULL, "no progress bar and no remarks: results, warnings and errors"},
+    {"quiet", 'q', TNT_FLAG, NULL, "print only results, warnings and errors"},
     {"help", 'h', TNT_FLAG, NULL, "show this help"},
     {0}};
 

@@ -8,12 +8,16 @@
 #include "tenon/kit/rule.h"
 
 static const tnt_option options[] = {
-    {"target", 't', TNT_VALUE, "NAME", "kernel, placement: for this target (default: cpu)"},
-    {"profile", 0, TNT_VALUE, "NAME", "pipeline, kernel: with the passes of [profile NAME]"},
-    {"pass-config", 0, TNT_LIST, "KEY=JSON", "kernel: pass configuration under upstream's keys"},
-    TNT_QUANTIZE,
-    {"dim", 0, TNT_LIST, "NAME=N", "model, kernel: fix a dynamic dimension"},
-    {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel: make an input a constant"},
+    {"target", 't', TNT_VALUE, "NAME",
+     "pipeline, target, kernel, placement: for this target (default: cpu)"},
+    {"profile", 0, TNT_VALUE, "NAME",
+     "pipeline, kernel, placement: with the passes of [profile NAME]"},
+    {"pass-config", 0, TNT_LIST, "KEY=JSON",
+     "kernel, placement: configuration of passes under upstream's keys"},
+    {"quantize", 0, TNT_VALUE, "NAME",
+     "model, kernel, placement: quantize a checkpoint's weights, as tenon compile does"},
+    {"dim", 0, TNT_LIST, "NAME=N", "model, kernel, placement: fix a dynamic dimension"},
+    {"bind", 0, TNT_LIST, "NAME=FILE", "model, kernel, placement: make an input a constant"},
     {"jobs", 'j', TNT_VALUE, "N", "kernel: number of kernels to compile in parallel"},
     {"json", 0, TNT_FLAG, NULL, "print a JSON object; of config and of kernels' names an array",
      .without = "cost"},

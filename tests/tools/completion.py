@@ -71,6 +71,17 @@ for c, operands in cases:
     tries.append((c, operands, words))
 
 
+# help texts that begin with the operands which an option is for name all of them
+for c, words in WORDS.items():
+    helped = tenon(c, "--help").stdout
+    for name, text in re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?: [A-Z]\S*)* +(.*)", helped, re.M):
+        told = text.partition(":")[0].split(", ")
+        if set(told) <= set(words):
+            of = {operands[0] for command, operands in cases if command == c and operands[0] in words and
+                  "--" + name in offered_by_bash(["tenon", c, operands[0], "--"])}
+            check(set(told) == of, f"tenon {c} --help says what --{name} is for: {sorted(of)}")
+
+
 def refused(t):
     """What is refused of the options, all of which are given at once; of two that go not together one is left out."""
     c, operands, words = t
