@@ -370,7 +370,7 @@ all_targets(tn_ctx *ctx, const tnb_conf *conf)
     uint32_t n_all = 0;
     for (uint32_t i = 0; i < n_kinds + n; i++) {
         const char *name = i < n_kinds ? kinds[i].name : names[i - n_kinds];
-        if (i >= n_kinds && tnb_plugins_find(plugins, "target", name, NULL))
+        if (i >= n_kinds && plugins && tnb_plugins_find(plugins, "target", name, NULL))
             continue;
         if (n_all++ == MAX_NAMED)
             return tn_strf(ctx, "%s, ...", all);
