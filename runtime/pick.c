@@ -158,7 +158,8 @@ say_none(const struct choice *c, tnb_buf *why, tnb_err *err)
     if (c->first.hint[0])
         tnb_hint(err, "%s", c->first.hint);
     else if (c->first.status == TNB_NOT_FOUND && c->wanted && names.s)
-        tnb_hint(err, "it has %s", names.s);
+        tnb_hint(err, "it has %s: name one of these, or none, or compile the model for '%s'",
+                 names.s, c->wanted);
     tnb_buf_free(&names);
     if (why && c->passed.n)
         tnb_buf_puts(why, c->passed.s);

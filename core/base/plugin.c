@@ -609,6 +609,22 @@ tnb_plugins_unusable(const tnb_plugins *p, const char *kind, const char *name, u
     return NULL;
 }
 
+/* What `tenon list` calls all entries of a kind; NULL: it has no list of them. */
+static const char *
+listed_as(const char *kind)
+{
+    static const char *const lists[][2] = {
+        {"pass", "passes"},      {"op", "ops"},
+        {"rule", "rules"},       {"target", "targets"},
+        {"device", "devices"},   {"importer", "importers"},
+        {"pattern", "patterns"}, {"external", "externals"},
+        {"dialect", "dialects"}, {"tensor_intrin", "tensor_intrins"}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(lists[i][0], kind) == 0)
+            return lists[i][1];
+    return NULL;
+}
+
 static void
 not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err)
 {
@@ -633,6 +649,16 @@ not_found(const tnb_plugins *p, const char *kind, const char *name, tnb_err *err
                  "no %s '%s': no usable plugin provides it; plugin '%s' is refused: %s", kind, name,
                  refused->name, refused->why);
         tnb_hint(err, "%s", refused->cure);
+    } else if (!p->all.n) {
+        tnb_fail(err, TNB_NOT_FOUND, "no %s '%s': no plugin was found", kind, name);
+        tnb_hint(err,
+                 "tenon doctor says where plugins are looked for; a program with static "
+                 "libraries names its devices itself (`drivers` of its options; embedding.md)");
+    } else if (listed_as(kind)) {
+        tnb_hint(err,
+                 "tenon list %s shows the names, tenon list plugins --why every plugin and what "
+                 "became of it",
+                 listed_as(kind));
     } else {
         tnb_hint(err, "tenon list plugins --why shows every plugin and what became of it");
     }

@@ -29,17 +29,28 @@ typedef struct emission {
 /* Records an error; its status. */
 #define wrong(ctx, st, ...) (tn_error(ctx, 0, st, __VA_ARGS__), (st))
 
+static tnb_status
+refused(tn_ctx *ctx, tnb_status status, const char *message, const char *hint)
+{
+    tn_error(ctx, 0, status, "%s", message);
+    tnb_diag_hint(tn_diags(ctx), "%s", hint);
+    return status;
+}
+
 tnb_status
 driver_emit_check(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target *target)
 {
     const tnk_codegen *cg = target->kind->codegen;
     if (opt->n_targets != 1)
-        return wrong(ctx, TNB_INVALID, "C is emitted for one target; '%s' is the first of several",
-                     target->name);
+        return refused(ctx, TNB_INVALID,
+                       tn_strf(ctx, "C is emitted for one target, not for %u", opt->n_targets),
+                       "name one target (-t cpu)");
     if (!cg || !cg->sources || (opt->emit != TNK_EMIT_C && !cg->objects))
-        return wrong(ctx, TNB_UNSUPPORTED,
-                     "target '%s' has no code generator that makes C for other programs",
-                     target->name);
+        return refused(
+            ctx, TNB_UNSUPPORTED,
+            tn_strf(ctx, "the code generator of target '%s' does not make C for other programs",
+                    target->name),
+            "emit for the target cpu; other targets make artifacts, which the runtime runs");
     if (!opt->output)
         return wrong(ctx, TNB_INVALID, "no folder is named for what is emitted");
     const char *prefix = opt->prefix ? opt->prefix : "", *fine = tnk_aot_identifier(ctx, prefix);

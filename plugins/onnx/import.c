@@ -335,7 +335,8 @@ know_given_dims(onnx_import *imp, const Onnx__GraphProto *g)
         if (imp->dim_names)
             tnb_diag_hint(tn_diags(imp->ctx), "its dynamic dimensions: %s", imp->dim_names);
         else
-            tnb_diag_hint(tn_diags(imp->ctx), "all extents of its inputs are fixed");
+            tnb_diag_hint(tn_diags(imp->ctx),
+                          "leave --dim out: all extents of its inputs are fixed");
         return false;
     }
     return true;
