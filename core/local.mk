@@ -80,6 +80,7 @@ core_libtenon_la_SOURCES = \
 	core/value.h \
 	core/verify.c \
 	core/verify.h \
+	core/verify_attrs.c \
 	core/verify_call.c \
 	core/verify_graph.c \
 	core/verify_tensor.c \

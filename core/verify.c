@@ -124,8 +124,10 @@ verify_one(verifier *v, const char *name, const tn_node *f)
         if (s && strcmp(s->value, name) != 0)
             tn_verify_error(v, f, "global_symbol is '%s', but the module calls the function '%s'",
                             s->value, name);
+        tn_verify_attrs(v, f, ((const tn_function *)f)->attrs);
         tn_verify_function(v, (const tn_function *)f);
     } else if (tn_is(f, TN_KIND_PRIM_FUNC)) {
+        tn_verify_attrs(v, f, ((const tn_prim_func *)f)->attrs);
         tn_verify_prim_func(v, (const tn_prim_func *)f);
     }
 }

@@ -36,6 +36,9 @@ void
 tn_verify_scalar(verifier *v, const tn_node *e);
 void
 tn_verify_prim_func(verifier *v, const tn_prim_func *f);
+/* Whether the attributes of a function have the types that their readers expect. */
+void
+tn_verify_attrs(verifier *v, const tn_node *func, const tn_node *attrs);
 void
 tn_verify_function(verifier *v, const tn_function *f);
 /* A call of a tensor program by call_tir against the program's parameters. */

@@ -91,4 +91,17 @@ for text, expected in (("fallback = 7", "'fallback' is '7', expected true or fal
         check(r.returncode == 1 and f"{ini}:3: {expected}" in r.stderr, f"{command[0]} with [tenon] {text}", r)
     r = tenon("compile", MODULE, "-o", OUT, "--set", "tenon." + text.replace(" = ", "="))
     check(r.returncode == 1 and f"--set: {expected}" in r.stderr, f"--set tenon.{text}", r)
+
+# ---- attributes of functions that passes and code generators read ----
+ATTRIBUTES = {"boolean": ["Primitive", "relax.force_pure", "tirx.noalias", "tirx.is_scheduled", "tir.is_host_func"], "integer": ["num_input", "op_pattern"],
+              "text": ["Codegen", "Composite", "global_symbol"]}
+for kind, attributes in ATTRIBUTES.items():
+    words = {"boolean": "true or false", "integer": "an integer that is not negative", "text": "a text"}[kind]
+    for a in attributes:
+        for value in ("True", "7", "-3", "1.5", '"main"', "[1]", '{"a": 1}'):
+            typed = {"True": "boolean", "7": "integer", '"main"': "text"}.get(value)
+            text = open(MODULE).read().replace("        with R.dataflow", f'        R.func_attr({{"{a}": {value}}})\n        with R.dataflow')
+            r = tenon("check", write("attributes.py", text))
+            wrong = "attributes.py:6:" in r.stderr and f"the function attribute '{a}' must be {words}, not " in r.stderr
+            check(r.returncode == (0 if typed == kind else 1) and wrong != (typed == kind), f"the attribute {a}: {value}", r)
 done()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # It has to be a number.
-# error: but no integer as attribute num_input
+# error: the function attribute 'num_input' must be an integer that is not negative, not "1"
 # at: 8
 @I.ir_module
 class Before:
