@@ -36,6 +36,8 @@ static const tn_attr_schema attrs[] = {
     {"supports_async_copy", TN_ATTR_BOOL, TN_ATTR_OPTIONAL, NULL,
      "copies into shared memory that are waited for later (cp.async); absent: as the architecture "
      "has them"},
+    {"named_barriers", TN_ATTR_INT, 0, "15",
+     "barriers with a number at which some warps of a block may meet (bar.sync)", "0..15"},
     {"registers_per_block", TN_ATTR_INT, 0, "65536", "registers of a block", ">=1"},
     {"l2_cache_size_bytes", TN_ATTR_INT, 0, "0", "second-level cache; 0: not known", ">=0"},
     {"nvrtc", TN_ATTR_STR, 0, "\"\"",

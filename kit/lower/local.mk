@@ -28,6 +28,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/lower/passes.c \
 	kit/lower/permuted_layout.c \
 	kit/lower/specialize_warps.c \
+	kit/lower/warp_roles.c \
 	kit/lower/plan_location.c \
 	kit/lower/plan_shared_memory.c \
 	kit/lower/racing_turns.c \

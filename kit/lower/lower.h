@@ -49,6 +49,29 @@ tnk_is_dynamic_shared(const tn_node *buffer);
 int64_t
 tnk_dynamic_shared_bytes(const tn_node *buffer);
 
+/* ---- warp_roles.c: regions that whole warps of 32 threads of a block run ---- */
+enum { TNK_ROLES_VARS = 12 };
+typedef struct tnk_warp_roles {
+    int64_t extents[3]; /* of threadIdx.x, .y, .z; 0: there is none */
+    const tn_expr *vars[TNK_ROLES_VARS];
+    int dims[TNK_ROLES_VARS];
+    uint32_t n;
+} tnk_warp_roles;
+
+/* A variable that is the thread index of this tag. */
+void
+tnk_roles_add(tnk_warp_roles *w, const tn_expr *var, const char *tag, const tn_expr *extent);
+/* The warps, as bits, for whose threads the condition holds, among `within` (0: all). False: it parts a warp, or that is not known. */
+bool
+tnk_roles_where(tn_ctx *ctx, const tnk_warp_roles *w, const tn_expr *cond, uint32_t within,
+                uint32_t *where);
+/* The threads of a role; 0: of the block. */
+uint32_t
+tnk_roles_threads(const tnk_warp_roles *w, uint32_t role);
+/* Whether the statement is a barrier with a number (ptx_bar_sync) for so many threads. */
+bool
+tnk_meets_role(const tn_stmt *s, uint32_t threads);
+
 /* Variables of a PrimFunc that are never negative (sizes.c). */
 tn_list
 tnk_sizes_of(tn_ctx *ctx, const tn_node *prim_func);

@@ -7,7 +7,8 @@
  *         ... A ...; T.tvm_storage_sync("shared"); ... B ...         ... A ...; T.tvm_storage_sync("shared"); ... B ...
  *
  * A buffer may take the place of another if a barrier that all threads meet stands between the last use of the one and the first of
- * the other, and if it is no larger. What is left has to fit into the target's max_shared_memory_per_block; or all of it gets the
+ * the other, and if it is no larger; for buffers that one role of warps uses alone (an `if` that picks whole warps), a barrier that its
+ * threads meet (T.ptx_bar_sync). Barriers in shared memory (scope "shared.barrier") keep their place. What is left has to fit into the target's max_shared_memory_per_block; or all of it gets the
  * scope "shared.dyn", and has to fit into max_dynamic_shared_memory_per_block, which a launch gives.
  * Needs: one loop for each thread index (UnifyThreadBinding), flat buffers, barriers (ThreadSync). What it reads first it has
  * written first: shared memory holds nothing when a kernel starts.
@@ -22,6 +23,7 @@ typedef struct shared {
     uint32_t first, last; /* statements of the threads' sequence that use it */
     const tn_node *view;  /* what `buffer` becomes */
     int32_t place;        /* the buffer whose memory it has; itself: own memory */
+    bool here;            /* of those that are being placed */
     uint32_t until;       /* of own memory: the last statement that uses it or a guest */
 } shared;
 
@@ -32,7 +34,10 @@ typedef struct plan {
     shared at[MAX_SHARED];
     uint32_t n;
     bool failed;
-    bool one_dtype; /* a buffer takes the place of one of its dtype alone */
+    tnk_warp_roles warps;
+    uint32_t threads; /* of the role whose statements are looked at; 0: all of the block */
+    bool named;       /* roles of warps may have barriers */
+    bool one_dtype;   /* a buffer takes the place of one of its dtype alone */
     int64_t most,
         most_dynamic; /* bytes that a kernel declares, that a launch gives; 0: no limit, none */
     bool dynamic;     /* the launch gives them */
@@ -117,20 +122,21 @@ static void
 find_lifetimes(plan *p, tn_list stmts)
 {
     for (uint32_t i = 0; i < p->n; i++)
-        for (uint32_t k = 0; k < stmts.n; k++)
+        for (uint32_t k = 0; k < stmts.n && p->at[i].here; k++)
             if (uses(stmts.at[k], p->at[i].buffer)) {
                 p->at[i].first = p->at[i].first == UINT32_MAX ? k : p->at[i].first;
                 p->at[i].last = k;
             }
     for (uint32_t i = 0; i < p->n; i++)
-        p->at[i].until = p->at[i].last;
+        if (p->at[i].here)
+            p->at[i].until = p->at[i].last;
 }
 
 static bool
-barrier_between(tn_list stmts, uint32_t from, uint32_t to)
+barrier_between(const plan *p, tn_list stmts, uint32_t from, uint32_t to)
 {
     for (uint32_t k = from + 1; k < to; k++)
-        if (is_barrier(stmts.at[k]))
+        if (p->threads ? tnk_meets_role(stmts.at[k], p->threads) : is_barrier(stmts.at[k]))
             return true;
     return false;
 }
@@ -150,9 +156,9 @@ place_for(plan *p, tn_list stmts, const shared *x)
     shared *best = NULL;
     for (uint32_t k = 0; k < p->n; k++) {
         shared *o = &p->at[k];
-        if (o != x && !is_mbarrier(o->buffer) && !is_mbarrier(x->buffer) &&
+        if (o != x && o->here && !is_mbarrier(o->buffer) && !is_mbarrier(x->buffer) &&
             o->place == (int32_t)k && o->first != UINT32_MAX && o->bytes >= x->bytes &&
-            fits_dtype(p, o, x) && barrier_between(stmts, o->until, x->first) &&
+            fits_dtype(p, o, x) && barrier_between(p, stmts, o->until, x->first) &&
             (!best || o->bytes < best->bytes))
             best = o;
     }
@@ -166,8 +172,8 @@ share(plan *p, tn_list stmts)
         shared *next = NULL, *place = NULL;
         for (uint32_t i = 0; i < p->n; i++) {
             shared *x = &p->at[i];
-            if (x->place != (int32_t)i || x->first == UINT32_MAX || x->until != x->last ||
-                (next && x->first >= next->first))
+            if (!x->here || x->place != (int32_t)i || x->first == UINT32_MAX ||
+                x->until != x->last || (next && x->first >= next->first))
                 continue;
             shared *o = place_for(p, stmts, x);
             next = o ? x : next;
@@ -177,6 +183,46 @@ share(plan *p, tn_list stmts)
             return;
         next->place = (int32_t)(place - p->at);
         place->until = next->last;
+    }
+}
+
+/* One part of statement k, an `if` for whole warps: the buffers that nothing else uses. */
+static void
+share_in_role(plan *p, uint32_t k, const tn_stmt *part, const tn_stmt *other, uint32_t role)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n && part; i++) {
+        shared *x = &p->at[i];
+        x->here = x->first == k && x->until == k && x->place == (int32_t)i &&
+                  uses(part, x->buffer) && !(other && uses(other, x->buffer));
+        n += x->here;
+    }
+    if (n < 2 || !role)
+        return;
+    for (uint32_t i = 0; i < p->n; i++)
+        p->at[i].first = p->at[i].here ? UINT32_MAX : p->at[i].first;
+    p->threads = tnk_roles_threads(&p->warps, role);
+    tn_list stmts = tn_as_seq(part) ? tn_as_seq(part)->stmts : tn_list_of(p->ctx, &part, 1);
+    find_lifetimes(p, stmts);
+    share(p, stmts);
+    p->threads = 0;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->at[i].here)
+            p->at[i].first = p->at[i].last = p->at[i].until = k;
+}
+
+static void
+share_in_roles(plan *p, tn_list stmts)
+{
+    uint32_t all, role;
+    if (!tnk_roles_where(p->ctx, &p->warps, tn_bool(p->ctx, true), 0, &all))
+        return;
+    for (uint32_t k = 0; k < stmts.n; k++) {
+        const tn_if_stmt *s = tn_as_if_stmt(stmts.at[k]);
+        if (!s || !tnk_roles_where(p->ctx, &p->warps, s->cond, 0, &role))
+            continue;
+        share_in_role(p, k, s->then_case, s->else_case, role);
+        share_in_role(p, k, s->else_case, s->then_case, all & ~role);
     }
 }
 
@@ -289,11 +335,17 @@ walk(plan *p, const tn_stmt *s)
         if (innermost && p->n) {
             tn_list stmts =
                 tn_as_seq(f->body) ? tn_as_seq(f->body)->stmts : tn_list_of(ctx, &f->body, 1);
+            tnk_roles_add(&p->warps, f->var, f->thread_tag, f->extent);
+            for (uint32_t i = 0; i < p->n; i++)
+                p->at[i].here = true;
             find_lifetimes(p, stmts);
             share(p, stmts);
+            if (p->named)
+                share_in_roles(p, stmts);
             check_size(p);
             return tnk_for_with(ctx, f, f->min, f->extent, apply(p, f->body));
         }
+        tnk_roles_add(&p->warps, f->var, f->thread_tag, f->extent);
         return tnk_for_with(ctx, f, f->min, f->extent, walk(p, f->body));
     }
     const tn_seq *q = tn_as_seq(s);
@@ -320,6 +372,8 @@ plan_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_
                 .target = pc->target,
                 .most = tnk_target_int(pc, "max_shared_memory_per_block", 0),
                 .most_dynamic = tnk_target_int(pc, "max_dynamic_shared_memory_per_block", 0),
+                .named = tnk_target_int(pc, "named_barriers", 0) > 0 &&
+                         tnk_target_int(pc, "thread_warp_size", 1) == 32,
                 .one_dtype = tnk_target_lacks(pc, "supports_pointers") ||
                              tnk_target_lacks(pc, "supports_8bit_buffer") ||
                              tnk_target_lacks(pc, "supports_16bit_buffer") ||

@@ -10,7 +10,9 @@
  * stands in front of the statement that ends a conflict, as far outside as the conflict allows; a loop whose turns conflict with
  * each other has one inside. What only some threads run (conditions and extents that depend on threadIdx or on memory of a
  * thread, unless T.tvm_thread_invariant says otherwise) holds no barrier, and no shuffle of a warp: a conflict inside of it is an
- * error. Barriers that are there already count. Virtual threads run one after another: a loop of them is one whose turns may
+ * error. Whole warps of 32 threads that a condition picks have a role: barriers inside of it are for them alone (T.ptx_bar_sync, where
+ * the target has named_barriers), and what two roles of one condition share, a barrier in shared memory (T.ptx_mbarrier_arrive in the
+ * one, T.ptx_mbarrier_try_wait in the other) or one with a number has to order. Barriers that are there already count. Virtual threads run one after another: a loop of them is one whose turns may
  * conflict, and where there is a barrier in it, none may read what another one writes. Needs: no blocks.
  */
 #include "lower.h"
@@ -26,7 +28,7 @@ typedef struct accesses {
     TNB_VEC(access) v;
 } accesses;
 
-enum { MAX_TAGS = 6, MAX_CONDITIONS = 16 };
+enum { MAX_TAGS = 6, MAX_CONDITIONS = 16, MAX_NUMBERS = 16 };
 
 /* The threads met so far. */
 typedef struct thread_indices {
@@ -37,6 +39,10 @@ typedef struct thread_indices {
     uint32_t n;
     tnb_ptrmap loops;     /* variable of a loop -> that of its thread index */
     tnb_ptrmap divergent; /* variables that differ between threads */
+    tnk_warp_roles warps;
+    bool named;                  /* the target has barriers with a number, */
+    uint32_t roles[MAX_NUMBERS]; /* each for these warps; ~0: the program uses it */
+    uint32_t most;
 } thread_indices;
 
 typedef struct sync {
@@ -46,10 +52,11 @@ typedef struct sync {
     uint32_t guards; /* conditions around the statement at hand that only some threads meet */
     const tn_expr *conditions[MAX_CONDITIONS]; /* what holds at the statement */
     uint32_t n_conditions;
-    accesses pending; /* since the last barrier */
-    accesses lead;    /* before the first one */
-    bool barrier;     /* there was one */
-    uint32_t inserted;
+    accesses pending;          /* since the last barrier */
+    accesses lead;             /* before the first one */
+    bool barrier;              /* there was one */
+    uint32_t inserted, nested; /* barriers; those of them for roles of some of these threads */
+    uint32_t role;             /* the warps that come here, as bits; 0: all */
     bool failed;
 } sync;
 
@@ -69,7 +76,8 @@ find_shared(void *user, const tn_node *n)
     tn_list idx;
     const tn_node *b = tnk_accessed(n, &idx);
     const char *scope = b ? tn_as_buffer(b)->scope : NULL;
-    if (!is_barrier(n) && !tnk_is_warp_call(n) && !(scope && !strncmp(scope, "shared", 6)))
+    if (!is_barrier(n) && !tnk_is_warp_call(n) && !tn_is_intrin(n, TN_INTRIN_ptx_bar_sync) &&
+        !(scope && !strncmp(scope, "shared", 6)))
         return TN_WALK_ON;
     *(bool *)user = true;
     return TN_WALK_STOP;
@@ -135,6 +143,10 @@ enter_thread(sync *st, const tn_for_loop *f)
         t->narrow[i] = tn_var_dtype(st->ctx, f->thread_tag, TNB_I32);
         t->extents[i] = f->extent;
         t->n++;
+    }
+    if (i + 1 == t->n && t->warps.n < 2 * t->n) {
+        tnk_roles_add(&t->warps, t->vars[i], f->thread_tag, f->extent);
+        tnk_roles_add(&t->warps, t->narrow[i], f->thread_tag, f->extent);
     }
     tnb_ptrmap_set(&t->loops, f->var, tn_cast_to(st->ctx, tn_dtype_of(f->var), t->vars[i]));
     if (!strncmp(f->thread_tag, "threadIdx", 9) && !tn_is_int_const(f->extent, 1))
@@ -243,6 +255,24 @@ typedef struct collection {
     accesses *out;
 } collection;
 
+/* What a call writes to that has its address: an asynchronous copy, or the beginning of a barrier. */
+static const tn_node *
+written_by_call(const tn_node *n, tn_list *indices)
+{
+    tn_intrin_id id = tn_intrin_of(n);
+    const tn_call *c = tn_as_call(n);
+    uint32_t to = id == TN_INTRIN_ptx_cp_async ? 1 : 0;
+    if ((id != TN_INTRIN_ptx_cp_async && id != TN_INTRIN_ptx_cp_async_bulk &&
+         id != TN_INTRIN_ptx_mbarrier_init) ||
+        c->args.n <= to || !tn_is_intrin(c->args.at[to], TN_INTRIN_address_of))
+        return NULL;
+    const tn_buffer_load *l = tn_as_buffer_load(tn_as_call(c->args.at[to])->args.at[0]);
+    if (!l)
+        return NULL;
+    *indices = l->indices;
+    return l->buffer;
+}
+
 static tn_walk_step
 collect_one(void *user, const tn_node *n)
 {
@@ -258,17 +288,22 @@ collect_one(void *user, const tn_node *n)
     const tn_bind *bind = tn_as_bind(n);
     if (bind && differs(st, bind->value))
         tnb_ptrmap_set(&st->threads->divergent, bind->var, bind->var);
+    bool begins = tn_is_intrin(n, TN_INTRIN_ptx_mbarrier_init), copied = false;
+    if (!b && (b = written_by_call(n, &idx)))
+        copied = !begins; /* the index is that of the first element */
     if (!b || !tn_as_buffer(b)->scope || strncmp(tn_as_buffer(b)->scope, "shared", 6))
         return TN_WALK_ON;
-    access a = {.buffer = b, .indices = idx, .write = n->kind == TN_KIND_BUFFER_STORE};
+    access a = {.buffer = b,
+                .indices = idx,
+                .write = copied || begins || n->kind == TN_KIND_BUFFER_STORE};
     for (uint32_t i = 0; i < idx.n; i++)
         a.indices =
             tn_list_with(st->ctx, a.indices, i, tn_subst(st->ctx, idx.at[i], &st->threads->loops));
-    a.own = tells_threads_apart(st, a.indices);
-    if (st->n_conditions)
+    a.own = !copied && tells_threads_apart(st, a.indices);
+    if (st->n_conditions && !copied)
         find_bounds(st, &a);
     TNB_PUSH(tn_scratch(st->ctx), c->out->v, a);
-    return TN_WALK_ON;
+    return begins || copied ? TN_WALK_SKIP : TN_WALK_ON;
 }
 
 static void
@@ -330,9 +365,38 @@ passed(sync *st)
     st->barrier = true;
 }
 
+/* A barrier with a number for the warps of the role. */
+static const tn_expr *
+role_barrier(sync *st)
+{
+    thread_indices *t = st->threads;
+    uint32_t k = 1;
+    while (k < t->most && t->roles[k] && t->roles[k] != st->role)
+        k++;
+    if (t->roles[k] && t->roles[k] != st->role)
+        return NULL;
+    t->roles[k] = st->role;
+    const tn_expr *args[] = {tn_i32(st->ctx, k),
+                             tn_i32(st->ctx, tnk_roles_threads(&t->warps, st->role))};
+    return tn_intrin(st->ctx, TN_INTRIN_ptx_bar_sync, tn_list_of(st->ctx, args, 2));
+}
+
 static const tn_stmt *
 behind_barrier(sync *st, const tn_stmt *s)
 {
+    const tn_expr *own = st->role ? role_barrier(st) : NULL;
+    if (st->role && !own) {
+        tn_error(st->ctx, s->loc, TNB_UNSUPPORTED,
+                 "'%s': more roles of warps need barriers than the target has barriers with a "
+                 "number (%u)",
+                 st->func, st->threads->most);
+        st->failed = true;
+        return s;
+    }
+    if (own) {
+        st->inserted++;
+        return tn_seqv(st->ctx, tn_evaluate_of(st->ctx, own), s, NULL);
+    }
     const tn_expr *scope = tn_string(st->ctx, "shared");
     const tn_expr *call =
         tn_intrin(st->ctx, TN_INTRIN_tvm_storage_sync, tn_list_of(st->ctx, &scope, 1));
@@ -346,9 +410,14 @@ divergence(sync *st, const tn_stmt *s)
     tn_error(st->ctx, s->loc, TNB_INVALID,
              "'%s': threads have to wait for each other inside of what only some of them run",
              st->func);
-    tnb_diag_hint(tn_diags(st->ctx),
-                  "move the loop or condition that depends on threadIdx inside, or what it reads "
-                  "from shared memory in front of it");
+    if (st->role && !st->guards)
+        tnb_diag_hint(tn_diags(st->ctx),
+                      "T.ptx_bar_sync(%u, %u) is a barrier for the warps that come here",
+                      st->threads->most, tnk_roles_threads(&st->threads->warps, st->role));
+    else
+        tnb_diag_hint(tn_diags(st->ctx),
+                      "move the loop or condition that depends on threadIdx inside, or what it "
+                      "reads from shared memory in front of it");
     st->failed = true;
     return s;
 }
@@ -382,7 +451,7 @@ rehearse(const sync *st, const tn_stmt *s, const accesses *before)
     if (before)
         join(&t, &t.pending, before);
     t.barrier = false;
-    t.inserted = 0;
+    t.inserted = t.nested = 0;
     (void)walk(&t, s);
     return t;
 }
@@ -404,7 +473,7 @@ repeated(sync *st, const tn_stmt *s, const tn_stmt *body, const tn_expr *var, bo
     } else if (some) {
         out = divergence(st, out);
     } else {
-        bool before = conflict(st, &st->pending, &once.lead, NULL);
+        bool before = conflict(st, &st->pending, &once.lead, NULL), barrier;
         if (!st->barrier)
             join(st, &st->lead, &once.lead);
         if (before)
@@ -415,25 +484,31 @@ repeated(sync *st, const tn_stmt *s, const tn_stmt *body, const tn_expr *var, bo
             sync t = *st;
             t.pending = (accesses){0};
             join(&t, &t.pending, &once.pending);
-            t.inserted = 0;
+            t.inserted = t.nested = 0;
             body = walk(&t, body);
             st->pending = t.pending;
-            if (!t.inserted) {
+            if (t.inserted == t.nested) {
                 body = behind_barrier(&t, body);
                 st->pending = once.pending;
             }
+            barrier = true;
             st->failed |= t.failed;
             st->inserted += t.inserted;
+            st->nested += t.nested;
         } else {
             sync t = *st;
             t.pending = (accesses){0};
+            t.barrier = false;
+            t.inserted = t.nested = 0;
             body = walk(&t, body);
             st->pending = t.pending;
+            barrier = t.barrier;
             st->failed |= t.failed;
             st->inserted += t.inserted;
+            st->nested += t.nested;
         }
         join(st, &st->pending, &outside); /* the loop may have no turn */
-        st->barrier = true;
+        st->barrier |= barrier;
         out = f ? tnk_for_with(st->ctx, f, f->min, f->extent, body)
                 : tn_while_of(st->ctx, tn_as_while_loop(s)->cond, body);
         if (before)
@@ -532,12 +607,180 @@ loop(sync *st, const tn_for_loop *f)
     return repeated(st, TN_NODE(f), f->body, f->var, some);
 }
 
+/* ---- roles of warps ---- */
+
+typedef struct signals {
+    tnb_ptrmap come,
+        wait; /* data of barriers in shared memory, at which threads arrive and for which they wait */
+    uint32_t numbers; /* barriers with a number, as bits */
+    const sync *st;
+} signals;
+
+static const tn_node *
+barrier_of(const tn_expr *address)
+{
+    const tn_buffer_load *l = tn_is_intrin(address, TN_INTRIN_address_of)
+                                  ? tn_as_buffer_load(tn_as_call(address)->args.at[0])
+                                  : NULL;
+    return l ? tn_as_buffer(l->buffer)->data : NULL;
+}
+
+static tn_walk_step
+find_signals(void *user, const tn_node *n)
+{
+    signals *s = user;
+    const tn_attr_stmt *a = tn_as_attr_stmt(n);
+    const tn_call *c = tn_as_call(n);
+    tn_intrin_id id = tn_intrin_of(n);
+    bool comes = id == TN_INTRIN_ptx_mbarrier_arrive ||
+                 id == TN_INTRIN_ptx_mbarrier_arrive_expect_tx ||
+                 id == TN_INTRIN_ptx_cp_async_mbarrier_arrive,
+         waits = id == TN_INTRIN_ptx_mbarrier_try_wait;
+    const tn_node *at = comes || waits                               ? barrier_of(c->args.at[0])
+                        : a && !strcmp(a->key, "async_arrive_scope") ? barrier_of(a->value)
+                                                                     : NULL;
+    int64_t number;
+    if (at)
+        tnb_ptrmap_set(waits ? &s->wait : &s->come, at, at);
+    if ((id == TN_INTRIN_ptx_bar_sync || id == TN_INTRIN_ptx_bar_arrive) &&
+        tn_int_value(c->args.at[0], &number) && number >= 0 && number < MAX_NUMBERS)
+        s->numbers |= 1u << number;
+    return TN_WALK_ON;
+}
+
+static signals
+signals_of(const sync *st, const tn_stmt *s)
+{
+    signals out = {.st = st};
+    tnb_ptrmap_init(&out.come, tn_scratch(st->ctx));
+    tnb_ptrmap_init(&out.wait, tn_scratch(st->ctx));
+    if (s)
+        tn_walk(s, TN_WALK_ONCE, find_signals, NULL, &out);
+    return out;
+}
+
+/* Whether one of the roles waits for the other at a barrier. */
+static bool
+are_ordered(const signals *a, const signals *b)
+{
+    bool any = (a->numbers & b->numbers) != 0;
+    for (uint32_t i = 0; i < a->come.n; i++)
+        any |= tnb_ptrmap_has(&b->wait, a->come.at[i].key);
+    for (uint32_t i = 0; i < b->come.n; i++)
+        any |= tnb_ptrmap_has(&a->wait, b->come.at[i].key);
+    return any;
+}
+
+/* A part of the `if` for the warps of `role`, on its own. */
+static sync
+in_role(const sync *st, const tn_stmt *s, const tn_expr *cond, uint32_t role, bool *signs)
+{
+    sync t = *st;
+    t.role = role;
+    if (t.n_conditions < MAX_CONDITIONS)
+        t.conditions[t.n_conditions++] = cond;
+    signals of = signals_of(st, s);
+    *signs |= of.come.n || of.wait.n || of.numbers;
+    return role ? rehearse(&t, s, NULL) : t;
+}
+
+/* One part of it as the role runs it: what its threads share with others of the role is ordered there. */
+static const tn_stmt *
+write_role(sync *st, const tn_stmt *s, const tn_expr *cond, uint32_t role, accesses *all)
+{
+    sync t = *st;
+    t.role = role;
+    t.pending = t.lead = (accesses){0};
+    t.inserted = t.nested = 0;
+    if (t.n_conditions < MAX_CONDITIONS)
+        t.conditions[t.n_conditions++] = cond;
+    collect(&t, s, all);
+    const tn_stmt *out = s && role ? walk(&t, s) : s;
+    st->inserted += t.inserted;
+    st->nested += t.inserted;
+    st->failed |= t.failed;
+    return out;
+}
+
+static const tn_stmt *
+unordered(sync *st, const tn_if_stmt *i)
+{
+    tn_error(st->ctx, TN_NODE(i)->loc, TNB_INVALID,
+             "'%s': warps of two roles meet in shared memory, and no barrier orders them",
+             st->func);
+    tnb_diag_hint(tn_diags(st->ctx),
+                  "let one role arrive at a barrier in shared memory (T.ptx_mbarrier_arrive) for "
+                  "which the other waits (T.ptx_mbarrier_try_wait), or put T.ptx_bar_sync in both");
+    st->failed = true;
+    return TN_NODE(i);
+}
+
+/* Outside, a condition with roles is a statement without a barrier that touches all that they touch. */
+static const tn_stmt *
+roles(sync *st, const tn_if_stmt *i, uint32_t then_role)
+{
+    uint32_t all = st->role;
+    (void)tnk_roles_where(st->ctx, &st->threads->warps, tn_bool(st->ctx, true), st->role, &all);
+    const tn_expr *other = tn_not(st->ctx, i->cond);
+    bool signs = false;
+    sync a = in_role(st, i->then_case, i->cond, then_role, &signs),
+         b = in_role(st, i->else_case, other, all & ~then_role, &signs);
+    st->failed |= a.failed || b.failed;
+    if (st->failed)
+        return TN_NODE(i);
+    if (!signs && !a.inserted && !b.inserted && !a.barrier && !b.barrier)
+        return leaf(st, TN_NODE(i));
+    accesses of[3];
+    memset(of, 0, sizeof of);
+    sync part = *st;
+    part.inserted = part.nested = 0;
+    const tn_stmt *then_case = write_role(&part, i->then_case, i->cond, then_role, &of[0]),
+                  *else_case = i->else_case ? write_role(&part, i->else_case, other,
+                                                         all & ~then_role, &of[1])
+                                            : NULL;
+    signals x = signals_of(st, i->then_case), y = signals_of(st, i->else_case);
+    if (conflict(st, &of[0], &of[1], NULL) && !are_ordered(&x, &y))
+        return unordered(st, i);
+    collect(st, i->cond, &of[2]);
+    const tn_stmt *s = tn_if_stmt_of(st->ctx, i->cond, then_case, else_case);
+    bool before = false;
+    for (int k = 0; k < 3; k++)
+        before |= conflict(st, &st->pending, &of[k], NULL);
+    if (before) {
+        passed(st);
+        s = behind_barrier(st, s);
+    }
+    for (int k = 0; k < 3; k++) {
+        if (!st->barrier)
+            join(st, &st->lead, &of[k]);
+        join(st, &st->pending, &of[k]);
+    }
+    st->inserted += part.inserted;
+    st->nested += part.inserted;
+    st->failed |= part.failed;
+    return s;
+}
+
+/* The warps that the condition picks, where barriers with a number may hold them together. */
+static bool
+is_role(sync *st, const tn_expr *cond, uint32_t *role)
+{
+    thread_indices *t = st->threads;
+    if (!t->named || st->guards)
+        return false;
+    tn_rewriter rw = {.ctx = st->ctx, .user = t, .pre = narrowed};
+    return tnk_roles_where(st->ctx, &t->warps, tn_rewrite(&rw, tn_subst(st->ctx, cond, &t->loops)),
+                           st->role, role);
+}
+
 static const tn_stmt *
 branch(sync *st, const tn_if_stmt *i)
 {
     const tn_stmt *s = TN_NODE(i);
     bool some = differs(st, i->cond);
-    uint32_t outside = st->n_conditions;
+    uint32_t outside = st->n_conditions, role;
+    if (some && is_role(st, i->cond, &role))
+        return roles(st, i, role);
     st->guards += some;
     if (outside < MAX_CONDITIONS)
         st->conditions[st->n_conditions++] = i->cond;
@@ -572,8 +815,9 @@ branch(sync *st, const tn_if_stmt *i)
     const tn_stmt *else_case = i->else_case ? walk(&y, i->else_case) : NULL;
     join(st, &st->pending, &x.pending);
     join(st, &st->pending, &y.pending);
-    st->barrier = true;
+    st->barrier |= a.barrier || b.barrier;
     st->inserted += 1;
+    st->nested += !a.barrier && !b.barrier;
     s = tn_if_stmt_of(st->ctx, i->cond, then_case, else_case);
     return before ? behind_barrier(st, s) : s;
 }
@@ -584,8 +828,12 @@ walk(sync *st, const tn_stmt *s)
     if (!s || st->failed)
         return s;
     if (is_barrier(s)) {
-        if (st->guards)
+        if (st->guards || st->role)
             return divergence(st, s);
+        passed(st);
+        return s;
+    }
+    if (!st->guards && tnk_meets_role(s, tnk_roles_threads(&st->threads->warps, st->role))) {
         passed(st);
         return s;
     }
@@ -630,6 +878,31 @@ walk(sync *st, const tn_stmt *s)
     }
 }
 
+static tn_walk_step
+find_threads(void *user, const tn_node *n)
+{
+    const tn_for_loop *f = tn_as_for_loop(n);
+    if (f && f->for_kind == TN_FOR_THREAD_BINDING && !tnk_is_vthread(f->thread_tag))
+        enter_thread(user, f);
+    return tn_is_scalar(n) ? TN_WALK_SKIP : TN_WALK_ON;
+}
+
+/* The threads of all loops, and the barriers with a number that the program uses. */
+static void
+find_roles(sync *st, const tn_pass_ctx *pc, const tn_stmt *body)
+{
+    thread_indices *t = st->threads;
+    t->most = (uint32_t)tnk_target_int(pc, "named_barriers", 0);
+    t->most = t->most < MAX_NUMBERS ? t->most : MAX_NUMBERS - 1;
+    t->named = t->most > 0 && tnk_target_int(pc, "thread_warp_size", 1) == 32;
+    if (!t->named)
+        return;
+    tn_walk(body, 0, find_threads, NULL, st);
+    uint32_t used = signals_of(st, body).numbers;
+    for (uint32_t k = 0; k < MAX_NUMBERS; k++)
+        t->roles[k] = used >> k & 1 ? UINT32_MAX : 0;
+}
+
 static const tn_node *
 sync_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_node *func,
           void *user)
@@ -641,6 +914,7 @@ sync_func(const tn_pass_ctx *pc, const tn_module *m, const char *name, const tn_
     st.threads = TNB_NEW(tn_scratch(pc->ctx), thread_indices);
     tnb_ptrmap_init(&st.threads->loops, tn_scratch(pc->ctx));
     tnb_ptrmap_init(&st.threads->divergent, tn_scratch(pc->ctx));
+    find_roles(&st, pc, f->body);
     const tn_stmt *body = walk(&st, f->body);
     return st.failed || tn_is_error(body) ? NULL : tnk_func_with_body(pc->ctx, f, body);
 }

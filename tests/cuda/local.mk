@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The compiler half of cuda, where NVRTC is: no GPU is needed.
-TESTS += tests/cuda/choices.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/large.py tests/cuda/matrix.py tests/cuda/panels.py tests/cuda/spills.py
+TESTS += tests/cuda/choices.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/large.py tests/cuda/matrix.py tests/cuda/panels.py tests/cuda/roles.py tests/cuda/spills.py
 if BUILD_ONNX
 TESTS += tests/cuda/onnx.sh
 endif
@@ -13,4 +13,4 @@ tests_cuda_t_reader_SOURCES = tests/cuda/t_reader.c backends/cuda/device.h backe
 tests_cuda_t_reader_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_cuda_t_reader_LDADD = $(BASE_LIB) $(CMOCKA_LIBS)
 endif
-EXTRA_DIST += tests/cuda/bundle.py tests/cuda/graphs.py tests/cuda/choices.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/large.py tests/cuda/matrix.py tests/cuda/onnx.sh tests/cuda/panels.py tests/cuda/spills.py
+EXTRA_DIST += tests/cuda/bundle.py tests/cuda/graphs.py tests/cuda/choices.py tests/cuda/compile.py tests/cuda/cost.py tests/cuda/device.py tests/cuda/driver.py tests/cuda/large.py tests/cuda/matrix.py tests/cuda/onnx.sh tests/cuda/panels.py tests/cuda/roles.py tests/cuda/spills.py

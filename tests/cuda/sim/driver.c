@@ -122,7 +122,8 @@ start(void)
 {
     sim_options o = {.seed = number("CUDASIM_SEED", 0),
                      .late = number("CUDASIM_LATE", 0) != 0,
-                     .races = number("CUDASIM_RACES", 1) != 0};
+                     .races = number("CUDASIM_RACES", 1) != 0,
+                     .idle = number("CUDASIM_IDLE", 0)};
     const char *costs = getenv("CUDASIM_COSTS");
     if (costs && *costs) {
         cu.costs = fopen(costs, "a");

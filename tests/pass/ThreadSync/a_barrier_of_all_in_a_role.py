@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+# error: threads have to wait for each other inside of what only some of them run
+# at: 13
+# target: {"kind": "cuda", "thread_warp_size": 32, "named_barriers": 15, "max_threads_per_block": 1024}
+@I.ir_module
+class Before:
+    @T.prim_func
+    def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+        S = T.alloc_buffer((32,), scope="shared")
+        for t in T.thread_binding(64, thread="threadIdx.x"):
+            if t < 32:
+                S[t] = A[t]
+                T.tvm_storage_sync("shared")
+                B[t] = S[31 - t]
