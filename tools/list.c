@@ -112,6 +112,10 @@ list_provided(listing *l, const char *kind)
     const tnb_provided *p = tnb_plugins_provided(l->s->plugins, tn_arena(l->s->ctx), kind, &n);
     for (uint32_t i = 0; i < n; i++)
         name_and_plugin(l, p[i].name, p[i].plugin->name);
+    if (!n && !tnt_has(l->a, "quiet"))
+        fprintf(stderr, "tenon: no usable plugin provides a%s %s\n",
+                strchr("aeiou", *kind) ? "n" : "",
+                strcmp(kind, "packed") ? kind : "packed function");
 }
 
 static void

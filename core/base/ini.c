@@ -63,7 +63,8 @@ wrong(front *f, uint32_t column, const char *line, size_t n, const char *fmt, ..
     tnb_reportv(f->diags, TNB_ERROR, TNB_FORMAT,
                 (tnb_place){.file = f->file, .line = f->line, .column = column}, fmt, ap);
     va_end(ap);
-    tnb_diag_source(f->diags, line, n);
+    if (n)
+        tnb_diag_source(f->diags, line, n);
     f->bad = true;
 }
 

@@ -226,6 +226,9 @@ for page, texts in (("passes", ("## FuseOps", "| `fuse_opt_level` |", "* cpu: le
     check(r.stdout == edited.stdout, f"the page of {page} is what plugins say, whatever INI files do", edited)
 names = {l.split()[0] for l in tenon("list", "passes").stdout.splitlines()}
 check(names == set(re.findall(r"^## (\S+)", tenon("show", "passes").stdout, re.M)), "the page of passes has every pass")
+twice = write("twice.ini", "[tenon]\nthreads = 2\nthreads = 3\n")
+r = tenon("show", "config", "--config", twice)
+check(r.returncode == 1 and r.stderr.startswith(f"{twice}:3: key 'threads' of [tenon] is set twice in this file\n  note: the first time in line 2\n"), "a key twice, without an empty line of source", r)
 refused("a missing INI file", tenon("show", "config", "--config", "/nonexistent/x.ini"), "/nonexistent/x.ini")
 refused("a --set without a value", tenon("show", "config", "--set", "tenon.threads"), "tenon.threads")
 done()

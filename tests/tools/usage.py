@@ -67,6 +67,9 @@ r = tenon("list", "ops")
 check(r.returncode == 0 and "relax.add" in r.stdout and "relax.call_tir" in r.stdout, "list ops", r)
 r = tenon("list", "plugins", "--why")
 check(r.returncode == 0 and "ready" in r.stdout and "transform" in r.stdout, "list plugins --why", r)
+for args, said in ((("packed",), "tenon: no usable plugin provides a packed function\n"), (("packed", "-q"), ""), (("meanings",), "tenon: no usable plugin provides a meaning\n")):
+    r = tenon("list", *args)
+    check(r.returncode == 0 and not r.stdout and r.stderr == said, f"list {' '.join(args)}: an empty list is said to be one", r)
 for what, name in (("targets", "cpu"), ("importers", "onnx"), ("devices", "cpu"), ("rules", "gpu.Matmul")):
     r = tenon("list", what)
     check(r.returncode == 0 and name in r.stdout, f"list {what}", r)
