@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state of recurrent models by random operations on a module of recurrent.py, against a reference that keeps every state there was.
  *
- *     recurrent FILE.tno HISTORY SEED OPERATIONS
+ *     recurrent FILE.tno HISTORY SEED OPERATIONS [faults]
  *
  * Sequences are added, forked, taken back and removed; steps of one or several tokens change the states of two layers, some of them only one,
  * and some are cancelled. What there is is read back by the model's own functions and by debug_get; what goes back further than the history is
- * refused, as upstream does, and leaves everything as it was.
+ * refused, as upstream does, and leaves everything as it was. With `faults` an allocation fails in most operations: each says so, and works when it
+ * is tried again.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "tenon/rt/kv.h"
 #include "tenon/rt/session.h"
+#include "tests/failing_memory.h"
 
 enum { A = 6, B = 3, SIZE = A + B * B, LAYERS = 2, SEQUENCES = 4, MOST = 300 };
 
@@ -27,7 +29,16 @@ static struct sequence {
     int64_t tokens[MOST]; /* of the step that made it */
 } sequences[SEQUENCES];
 static uint64_t seed;
-static int64_t history, counts[8];
+static int64_t history, counts[9];
+static bool faults;
+static __thread bool counting;
+static long allocation, fail_at;
+
+static bool
+memory_fails(void)
+{
+    return counting && ++allocation == fail_at;
+}
 
 #define MUST(x) ((x) == TNB_OK ? (void)0 : fail(#x, __LINE__))
 static _Noreturn void
@@ -42,6 +53,32 @@ draw(int64_t n)
 {
     seed = seed * 6364136223846793005U + 1442695040888963407U;
     return (int64_t)((seed >> 33) % (uint64_t)n);
+}
+
+/* The status of the call; one that failed for an allocation is made again. */
+#define TRIED(call) (arm(), again((call)) ? (call) : first_status)
+static tnb_status first_status;
+
+static void
+arm(void)
+{
+    allocation = 0;
+    fail_at = faults ? 1 + (long)draw(8) : 0;
+    err = (tnb_err){0};
+    counting = true;
+}
+
+static bool
+again(tnb_status st)
+{
+    counting = false;
+    first_status = st;
+    if (st != TNB_NO_MEMORY)
+        return false;
+    if (!fail_at || !err.message[0])
+        fail("a failing allocation", __LINE__);
+    counts[8]++;
+    return true;
 }
 
 /* The call fails, and says so. */
@@ -89,7 +126,7 @@ check(int64_t id)
                 refused(packed("vm.builtin.rnn_state_debug_get", args, 4, &ret), "cancelled");
                 continue;
             }
-            MUST(packed("vm.builtin.rnn_state_debug_get", args, 4, &ret));
+            MUST(TRIED(packed("vm.builtin.rnn_state_debug_get", args, 4, &ret)));
             same(ret, s->states[s->n - 1][layer] + (k ? A : 0), k ? B * B : A, "debug_get");
             tnr_release(&ret);
         }
@@ -130,10 +167,10 @@ step(void)
     MUST(tnr_tensor_from(tnr_vm_device(vm), a, shape, 2, TNB_F32, &args[0], &err));
     shape[1] = shape[2] = B;
     MUST(tnr_tensor_from(tnr_vm_device(vm), b, shape, 3, TNB_F32, &args[1], &err));
-    MUST(tnr_kv_begin_forward(vm, state, ids, lengths, (uint32_t)n, &err));
+    MUST(TRIED(tnr_kv_begin_forward(vm, state, ids, lengths, (uint32_t)n, &err)));
     refused(tnr_kv_begin_forward(vm, state, ids, lengths, (uint32_t)n, &err), "under way");
     refused(tnr_kv_add_sequence(vm, state, 99, &err), "under way");
-    MUST(tnr_vm_call(vm, first ? "first" : "both", args, 3, &ret, &err));
+    MUST(TRIED(tnr_vm_call(vm, first ? "first" : "both", args, 3, &ret, &err)));
     same(ret.u.tuple->items[0], was_a[0], n * A, "state 0 of layer 0, read");
     same(ret.u.tuple->items[1], was_b[0], n * B * B, "state 1 of layer 0, read");
     tnr_release(&ret);
@@ -142,7 +179,7 @@ step(void)
     if (cancel)
         MUST(tnr_kv_cancel_forward(vm, state, &err));
     else
-        MUST(tnr_kv_end_forward(vm, state, &err));
+        MUST(TRIED(tnr_kv_end_forward(vm, state, &err)));
     for (int64_t i = 0; i < n; i++) {
         struct sequence *s = &sequences[ids[i]];
         if (cancel) {
@@ -184,12 +221,12 @@ change(void)
                     n > p->length ? "position" : "tokens back");
             return;
         }
-        MUST(tnr_kv_fork_sequence(vm, state, from, id, position, &err));
+        MUST(TRIED(tnr_kv_fork_sequence(vm, state, from, id, position, &err)));
         *s = *p;
         s->n -= n, s->length -= n, s->back -= n;
         counts[0]++;
     } else if (!s->there) {
-        MUST(tnr_kv_add_sequence(vm, state, id, &err));
+        MUST(TRIED(tnr_kv_add_sequence(vm, state, id, &err)));
         memset(s, 0, sizeof *s);
         s->there = true;
         s->n = 1;
@@ -312,8 +349,9 @@ give_back(void *user, void *p)
 int
 main(int argc, char **argv)
 {
-    if (argc != 5)
+    if (argc != 5 && argc != 6)
         return 2;
+    faults = argc == 6;
     const int64_t n = SEQUENCES;
     const tnr_allocator memory = {.alloc = alloc, .free = give_back};
     const tnr_runtime_options options = {.allocator = &memory};
@@ -327,7 +365,17 @@ main(int argc, char **argv)
     vm = tnr_session_vm(s);
     MUST(tnr_shape_new(&n, 1, &shapes[0], &err));
     MUST(tnr_shape_new(&history, 1, &shapes[1], &err));
-    MUST(tnr_vm_call(vm, "create_rnn_state", shapes, 2, &state, &err));
+    for (fail_at = 1; faults && state.tag == TNR_NULL;
+         fail_at++) { /* each allocation of making it */
+        allocation = 0;
+        counting = true;
+        tnb_status st = tnr_vm_call(vm, "create_rnn_state", shapes, 2, &state, &err);
+        counting = false;
+        if (st != TNB_OK && (st != TNB_NO_MEMORY || !err.message[0] || state.tag != TNR_NULL))
+            fail("an allocation of create_rnn_state", __LINE__);
+    }
+    if (!faults)
+        MUST(tnr_vm_call(vm, "create_rnn_state", shapes, 2, &state, &err));
     MUST(tnr_kv_describe(state, &info, &err));
     if (info.bytes != (uint64_t)(LAYERS * n * history * SIZE) * sizeof(float) ||
         info.n_layers != LAYERS || info.page_tokens)
@@ -337,10 +385,11 @@ main(int argc, char **argv)
             step();
         else
             change();
+    faults = false;
     refusals();
-    printf("forked %d added %d back %d removed %d steps %d cancelled %d too far %d\n",
+    printf("forked %d added %d back %d removed %d steps %d cancelled %d too far %d faults %d\n",
            (int)counts[0], (int)counts[1], (int)counts[2], (int)counts[3], (int)counts[5],
-           (int)counts[6], (int)counts[7]);
+           (int)counts[6], (int)counts[7], (int)counts[8]);
     tnr_release(&shapes[0]);
     tnr_release(&shapes[1]);
     tnr_release(&state);
