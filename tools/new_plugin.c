@@ -68,6 +68,8 @@ static tnb_status
 take(tnt_kit *k, const tnb_ini_entry *e, tnb_err *err)
 {
     tnb_arena *a = k->arena;
+    if (!*e->key)
+        return TNB_OK;
     bool module = strcmp(e->section, "module") == 0;
     if (module || strcmp(e->section, "program") == 0) {
         tnt_part p = {.name = e->name, .is_module = module};

@@ -167,7 +167,7 @@ known(const tnb_conf_value *v, tnb_diags *d)
             tnb_diag_hint(d, "write [%s NAME]", s->name);
         return NULL;
     }
-    if (s->open || tnb_conf_key_of(s, v->key))
+    if ((!*v->key && v->line) || s->open || tnb_conf_key_of(s, v->key)) /* [SECTION] alone */
         return s;
     for (const tnb_conf_key *k = s->keys; k && k->name && n < 64; k++)
         names[n++] = k->name;
@@ -285,7 +285,7 @@ static void
 set(tnb_conf *c, tnb_conf_value v, tnb_diags *d)
 {
     const tnb_conf_section *s = known(&v, d);
-    if (!s)
+    if (!s || (!*v.key && v.line))
         return;
     const tnb_conf_key *k = tnb_conf_key_of(s, v.key);
     if (!put_home(c, k, &v, d) || (k && !type_fits(c, k, &v, d)))

@@ -32,6 +32,7 @@ typedef struct front {
     char read[NAME_ROOM + 8]; /* what inih reads in the place of that line */
     tnb_strmap seen;
     TNB_VEC(tnb_ini_entry) entries;
+    uint32_t header;  /* line of a header that no key has followed yet; 0: none */
     char *long_value; /* the last value of several lines, its length and room */
     size_t long_n, long_room;
 } front;
@@ -68,6 +69,15 @@ wrong(front *f, uint32_t column, const char *line, size_t n, const char *fmt, ..
     f->bad = true;
 }
 
+/* A section that ends without a key is an entry of its own, so that its name is looked at. */
+static void
+end_section(front *f)
+{
+    if (f->header)
+        TNB_PUSH(f->arena, f->entries, ((tnb_ini_entry){f->section, f->name, "", "", f->header}));
+    f->header = 0;
+}
+
 /* "[SECTION]" or "[SECTION NAME]" at `p`. */
 static bool
 read_header(front *f, const char *line, const char *p, const char *end)
@@ -75,6 +85,7 @@ read_header(front *f, const char *line, const char *p, const char *end)
     const char *close = memchr(p, ']', (size_t)(end - p));
     uint32_t column = (uint32_t)(p - line) + 1;
     size_t n = (size_t)(end - line);
+    end_section(f);
     f->skip = true;
     f->has_key = false;
     if (!close) {
@@ -111,6 +122,7 @@ read_header(front *f, const char *line, const char *p, const char *end)
     }
     f->section = tnb_strndup(f->arena, a, (size_t)(b - a));
     f->name = tnb_strndup(f->arena, c, (size_t)(d - c));
+    f->header = f->line;
     f->skip = false;
     memcpy(f->read, p, (size_t)(close + 1 - p));
     f->read[close + 1 - p] = 0;
@@ -257,6 +269,7 @@ entry(void *user, const char *section, const char *key, const char *value)
         }
         return 1;
     }
+    f->header = 0;
     const char *id = tnb_printf(f->arena, "%s %s %s", f->section, f->name, key);
     const void *before = tnb_strmap_get(&f->seen, id);
     tnb_ini_entry e = {f->section, f->name, tnb_strdup(f->arena, key), value, f->line};
@@ -282,6 +295,7 @@ tnb_ini_read(tnb_arena *a, const char *file, const char *text, size_t n, tnb_ini
         f.line = r > 0 ? (uint32_t)r : 0;
         wrong(&f, 0, "", 0, r > 0 ? "this line cannot be read" : "out of memory");
     }
+    end_section(&f);
     if (tnb_arena_failed(a) && !f.bad)
         wrong(&f, 0, "", 0, "out of memory");
     *entries = f.entries.at;

@@ -59,6 +59,8 @@ take_entry(tnb_plugins *p, tnb_plugin *c, const tnb_ini_entry *e, tnb_err *err)
     if (strcmp(e->section, "plugin") != 0 || *e->name)
         return tnb_fail(err, TNB_FORMAT, "%s:%u: a manifest has the section [plugin] only",
                         c->manifest, e->line);
+    if (!*e->key)
+        return TNB_OK;
     while (k < N_KEYS && strcmp(keys[k], e->key) != 0)
         k++;
     uint32_t n;

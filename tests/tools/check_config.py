@@ -150,6 +150,10 @@ for part in tenon("show", "devices").stdout.split("\n## ")[1:]:
         alone(f"[device {device}] {key} = nosuch", f"[device {device}]\n{key} = nosuch\n", 2, "nosuch")
 
 # ---- what a key's own type does not tell ----
+alone("a section that is unknown and empty", "; none\n[targets]\n[target cpu]\n", 2, "unknown section [targets]", "did you mean 'target'")
+alone("an empty section at the end", "[tenon]\nthreads = 2\n[pas FuseOps]\n", 3, "unknown section [pas FuseOps]")
+alone("an empty section that lacks a name", "[pass]\n", 1, "lacks a name", "write [pass NAME]")
+fine("sections without a key", "[tenon]\n[target cpu]\n; none\n[pass FuseOps]\n")
 alone("a compiler that is not there", "[target cpu]\ncc = nosuchcc -O1\n", 2, "'cc' is 'nosuchcc -O1'", "no such program", "hint:")
 alone("a compiler's file that is not there", "[target mine]\nkind = llvm\ncc = /nonexistent/cc\n", 3, "no such program")
 alone("a library's file that is not there", "[target mine]\nkind = cuda\nnvrtc = /nonexistent/libnvrtc.so\n", 3, "no such file")

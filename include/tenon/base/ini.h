@@ -12,8 +12,9 @@ extern "C" {
 #endif
 
 typedef struct tnb_ini_entry {
-    const char *section, *name, *key; /* [section name]; name "" where the header had none */
-    const char *value;                /* continuation lines joined by '\n' */
+    /* [section name]; name "" where the header had none; key "" for a section without any */
+    const char *section, *name, *key;
+    const char *value; /* continuation lines joined by '\n' */
     uint32_t line;
 } tnb_ini_entry;
 
