@@ -5,11 +5,12 @@ import hashlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "tools"))
 sys.path.insert(0, os.path.join(os.environ["top_srcdir"], "tests", "llm"))
-from clitest import check, done, path, refused, tenon  # noqa: E402
+from clitest import TENON, check, done, path, refused, tenon, write  # noqa: E402
 
 try:
     import numpy as np
@@ -254,6 +255,12 @@ r, got = tokens(folder.write(), "--temperature", "0")
 check(got == want and len(set(want)) > 4, f"a recurrent model writes {want}", r)
 r, got = tokens(folder.path, "--temperature", "0", "--context", "20")
 check(got == want[:5] and "context full" in r.stderr, "to a bound that is asked for", r)
+# A conversation whose second text parts from the first in its middle: the state cannot go back there, the text is read again.
+last = write("last.jinja", "{{ messages[-1].content }}")
+r = subprocess.run([TENON, "chat", folder.path, "--chat-template", last, "--max-tokens", "6"], input=b"Once upon a time\nOnce said Lily\n", capture_output=True, timeout=300)
+alone = [subprocess.run([TENON, "generate", folder.path, "--prompt", text, "--max-tokens", "6"], capture_output=True, timeout=300).stdout.rstrip(b"\n")
+         for text in ("Once upon a time", "Once said Lily")]
+check(r.returncode == 0 and all(a in r.stdout for a in alone) and alone[0] != alone[1], f"two answers of a recurrent model: {r.stdout} {alone} {r.stderr}")
 r = tenon("bench", folder.path, "--prompt", "8", "--generate", "4", "--json")
 check(r.returncode == 0 and json.loads(r.stdout), "and is timed", r)
 
