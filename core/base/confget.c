@@ -202,6 +202,8 @@ tnb_conf_check(const tnb_conf *c, const char *section, const char *name, const c
         const char *near = tnb_nearest(e->key, known, n);
         if (near)
             tnb_diag_hint(diags, "did you mean '%s'?", near);
+        else if (strcmp(section, "target") == 0)
+            tnb_diag_hint(diags, "tenon show targets lists the attributes of each kind");
     }
     return ok;
 }

@@ -150,6 +150,7 @@ for part in tenon("show", "devices").stdout.split("\n## ")[1:]:
         alone(f"[device {device}] {key} = nosuch", f"[device {device}]\n{key} = nosuch\n", 2, "nosuch")
 
 # ---- what a key's own type does not tell ----
+alone("an attribute that is like no other", "[target cpu]\nnosuch = 1\n", 2, "unknown key 'nosuch' in [target cpu]", "tenon show targets lists the attributes")
 alone("a section that is unknown and empty", "; none\n[targets]\n[target cpu]\n", 2, "unknown section [targets]", "did you mean 'target'")
 alone("an empty section at the end", "[tenon]\nthreads = 2\n[pas FuseOps]\n", 3, "unknown section [pas FuseOps]")
 alone("an empty section that lacks a name", "[pass]\n", 1, "lacks a name", "write [pass NAME]")
