@@ -296,11 +296,18 @@ import_shrink(onnx_node *n)
     const tn_expr *x = onnx_in(n, 0);
     if (tn_is_error(x))
         return false;
+    tnb_dtype dtype = onnx_dtype(x);
+    /* -lambd is no number of unsigned integers */
+    if (dtype.code != TNB_INT || lambd != floor(lambd) || bias != floor(bias) ||
+        fabs(lambd) > 100 || fabs(bias) > 100)
+        x = onnx_as_scaled(n, x);
     const tn_expr *above =
         onnx_where(n, onnx_bin_num(n, "greater", x, lambd), onnx_bin_num(n, "subtract", x, bias),
                    onnx_scalar_int(n, onnx_dtype(x), 0));
-    return onnx_ret(n, onnx_where(n, onnx_bin_num(n, "less", x, -lambd),
-                                  onnx_bin_num(n, "add", x, bias), above));
+    return onnx_ret(n, onnx_astype(n,
+                                   onnx_where(n, onnx_bin_num(n, "less", x, -lambd),
+                                              onnx_bin_num(n, "add", x, bias), above),
+                                   dtype));
 }
 
 static bool

@@ -374,6 +374,14 @@ onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d)
                      NULL);
 }
 
+const tn_expr *
+onnx_as_scaled(onnx_node *n, const tn_expr *x)
+{
+    if (tn_is_error(x) || !tnb_dtype_is_int(onnx_dtype(x)))
+        return x;
+    return onnx_astype(n, x, onnx_dtype(x).bits <= 16 ? TNB_F32 : TNB_F64);
+}
+
 static bool
 has_dims(onnx_node *n, const tn_expr *x, const tn_expr *const *dims, uint32_t n_dims)
 {

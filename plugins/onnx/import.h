@@ -293,6 +293,9 @@ const tn_expr *
 onnx_const_ints(onnx_node *n, tnb_dtype d, const int64_t *v, uint32_t count);
 const tn_expr *
 onnx_astype(onnx_node *n, const tn_expr *x, tnb_dtype d);
+/* Integers as floats, for attributes that need not be whole numbers: float32 where it holds the dtype, else float64. */
+const tn_expr *
+onnx_as_scaled(onnx_node *n, const tn_expr *x);
 /* The same; to float8 what is too large becomes the largest number, unless attribute `saturate` is 0;
  * NaN stays. */
 const tn_expr *

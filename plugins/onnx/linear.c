@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matrix products. */
 #include <inttypes.h>
+#include <math.h>
 #include "import.h"
 
 static const tn_expr *
@@ -35,12 +36,19 @@ import_gemm(onnx_node *n)
         return false;
     }
     y = onnx_bin(n, "matmul", transposed(n, a, ta), transposed(n, b, tb));
+    if (tn_is_error(y))
+        return false;
+    tnb_dtype dtype = onnx_dtype(y);
+    /* of integers, cut off once, at the end */
+    bool whole = alpha == floor(alpha) && beta == floor(beta);
+    y = whole ? y : onnx_as_scaled(n, y);
     y = alpha == 1 ? y : onnx_bin_num(n, "multiply", y, alpha);
     if (onnx_has(n, 2) && beta != 0) {
         const tn_expr *c = onnx_one_way(n, onnx_in(n, 2), y);
+        c = whole ? c : onnx_as_scaled(n, c);
         y = onnx_bin(n, "add", y, beta == 1 ? c : onnx_bin_num(n, "multiply", c, beta));
     }
-    return onnx_ret(n, y);
+    return onnx_ret(n, onnx_astype(n, y, dtype));
 }
 
 static bool

@@ -84,6 +84,7 @@ import_hardmax(onnx_node *n)
 static bool
 import_batch_norm(onnx_node *n)
 {
+    static const int64_t second[1] = {1};
     const tn_expr *x = onnx_in(n, 0), *p[4];
     double eps = onnx_attr_float(n, "epsilon", (double)1e-5f);
     onnx_attr(n, "momentum");
@@ -98,6 +99,8 @@ import_batch_norm(onnx_node *n)
     }
     if (!onnx_attr_int(n, "spatial", 1))
         return onnx_fail(n, TNB_UNSUPPORTED, "attribute 'spatial' is 0, which is not supported");
+    bool flat = onnx_rank(n, x) == 1; /* entries of one channel */
+    x = flat ? onnx_unsqueeze(n, x, second, 1) : x;
     for (uint32_t i = 0; i < 4; i++) {
         p[i] = onnx_in(n, i + 1);
         int64_t c = onnx_dim(x, 1), have = onnx_dim(p[i], 0);
@@ -113,7 +116,10 @@ import_batch_norm(onnx_node *n)
                                  tn_dictv(n->ctx, "axis", tn_i64(n->ctx, 1), "epsilon",
                                           number(n, eps), "training", tn_bool(n->ctx, false), NULL),
                                  x, p[0], p[1], p[2], p[3], NULL);
-    return !tn_is_error(t) && onnx_ret_at(n, 0, onnx_tuple_get(n, t, 0));
+    if (tn_is_error(t))
+        return false;
+    const tn_expr *y = onnx_tuple_get(n, t, 0);
+    return onnx_ret_at(n, 0, flat ? onnx_squeeze(n, y, second, 1) : y);
 }
 
 /* axes [from, rank) */

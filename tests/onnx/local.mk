@@ -3,7 +3,7 @@
 EXTRA_DIST += tests/onnx/model_writer.h tests/onnx/import_fixture.h tests/onnx/suite.sh tests/onnx/suite_passes.sh \
 	tests/onnx/plain.ini tests/onnx/cases.sh tests/onnx/cases.txt tests/onnx/make_cases.py \
 	tests/onnx/select_cases.txt tests/onnx/make_select_cases.py tests/onnx/graph_cases.txt tests/onnx/stops.txt \
-	tests/onnx/make_graph_cases.py tests/onnx/loops.py tests/onnx/dynamic.py tests/onnx/indices.py tests/onnx/integers.py tests/onnx/made.py tests/onnx/wire.py \
+	tests/onnx/make_graph_cases.py tests/onnx/loops.py tests/onnx/dynamic.py tests/onnx/indices.py tests/onnx/integers.py tests/onnx/float_attributes.py tests/onnx/made.py tests/onnx/wire.py \
 	tests/onnx/wrong.sh tests/onnx/wrong.txt tests/onnx/refused.sh tests/onnx/refused.txt tests/onnx/opencl.sh tests/onnx/gpu_cases.sh tests/onnx/fuzz_onnx.sh
 EXTRA_DIST += tests/onnx/differential.sh tests/onnx/differential/README.md tests/onnx/differential/run \
 	tests/onnx/differential/run.py tests/onnx/differential/graph.py tests/onnx/differential/operators.py \
@@ -12,7 +12,7 @@ if BUILD_ONNX
 TESTS += tests/onnx/differential.sh tests/onnx/huge_extents.py
 EXTRA_DIST += tests/onnx/huge_extents.py
 TESTS += tests/onnx/suite.sh tests/onnx/suite_passes.sh tests/onnx/cases.sh \
-	tests/onnx/loops.py tests/onnx/dynamic.py tests/onnx/indices.py tests/onnx/integers.py tests/onnx/made.py tests/onnx/wrong.sh tests/onnx/refused.sh tests/onnx/fuzz_onnx.sh
+	tests/onnx/loops.py tests/onnx/dynamic.py tests/onnx/indices.py tests/onnx/integers.py tests/onnx/float_attributes.py tests/onnx/made.py tests/onnx/wrong.sh tests/onnx/refused.sh tests/onnx/fuzz_onnx.sh
 check_PROGRAMS += tests/onnx/write_cases
 tests_onnx_write_cases_SOURCES = tests/onnx/write_cases.c tests/onnx/model_writer.c
 tests_onnx_write_cases_LDADD = $(BASE_LIB)
