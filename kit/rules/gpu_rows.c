@@ -152,7 +152,7 @@ bind_part(gpu_rows *r, tnk_item *block)
                              : NULL;
         return lane && stage(r, block, lane);
     }
-    if (e >= r->lanes)
+    if (rows && e >= r->lanes)
         return gpu_bind_threads(s, rows, r->lane_tag, r->lanes) &&
                tnk_decompose_reduction(s, block, turns);
     return gpu_bind_threads(s, turns, r->lane_tag, r->lanes) != NULL;
@@ -164,13 +164,17 @@ split_root(gpu_rows *r, tnk_item **inner, uint32_t *n_inner, tnk_item **group)
 {
     tnk_sch *s = r->s;
     tnk_item *rows[GPU_MAX_LOOPS], *own[GPU_MAX_LOOPS], *order[GPU_MAX_LOOPS], *part[2];
-    uint32_t n = 0, m = 0, k = 0, iters = r->root->block->iters.n, last = UINT32_MAX;
+    uint32_t n = 0, m = 0, k = 0, iters = r->root->block->iters.n, last = UINT32_MAX, fixed = 0;
     int64_t e;
     *group = NULL;
-    if (gpu_own_loops(s, r->root, own) != iters || iters > GPU_MAX_LOOPS / 2)
+    for (uint32_t i = 0; i < iters; i++) /* a result of rank 0 has no loop */
+        fixed += !gpu_loop_of_iter(s, r->root, i) && gpu_iter_extent(r->root, i) == 1;
+    if (gpu_own_loops(s, r->root, own) != iters - fixed || iters > GPU_MAX_LOOPS / 2)
         return NULL;
     for (uint32_t i = 0; i < iters; i++) {
         tnk_item *l = gpu_loop_of_iter(s, r->root, i);
+        if (!l && gpu_iter_extent(r->root, i) == 1)
+            continue;
         if (!l)
             return NULL;
         if (r->row[i] == 1 && (last == UINT32_MAX || !tnk_loop_extent(l, &e) || e > 1))

@@ -82,6 +82,8 @@ find_accesses(void *user, const tn_node *n)
     touch *w = user;
     const tn_buffer_load *l = tn_as_buffer_load(n);
     const tn_buffer_store *st = tn_as_buffer_store(n);
+    w->t->any |= !w->t->rank && /* no index says it */
+                 (w->stores ? st && st->buffer == w->t->buffer : l && l->buffer == w->t->buffer);
     if (!w->stores && l && l->buffer == w->t->buffer)
         for (uint32_t i = 0; i < l->indices.n && !w->bad; i++)
             join(w, i, l->indices.at[i], NULL);
