@@ -438,6 +438,9 @@ try_dialect(tnt_session *s, tnt_finder *f, const tnk_dialect *d)
     no_empty(f, "global_barrier", d->global_barrier);
     no_empty(f, "warp_barrier", d->warp_barrier);
     no_empty(f, "inline_", d->inline_);
+    if (d->dynamic_shared && !strstr(d->dynamic_shared, "tk_dynamic_shared"))
+        tnt_found(f, "dynamic_shared", "the declaration of an array of bytes, tk_dynamic_shared",
+                  "declares no tk_dynamic_shared: '%s'", d->dynamic_shared);
     tnt_no_empty_text(f, "reserved", d->reserved);
     for (const tnk_function_name *n = d->functions; n && n->intrin; n++)
         if ((unsigned)n->intrin >= TN_INTRIN_COUNT || !n->name || !*n->name)

@@ -313,6 +313,7 @@ static const struct bad bads[] = {
     BAD("dialect.global_barrier", dialect.global_barrier, ""),
     BAD("dialect.warp_barrier", dialect.warp_barrier, ""),
     BAD("dialect.inline_", dialect.inline_, ""),
+    BAD("dialect.dynamic_shared", dialect.dynamic_shared, "char other[];"),
     BAD("dialect.threads", dialect.threads, odd_threads),
     BAD("dialect.functions", dialect.functions, no_name),
     BAD("dialect.reserved", dialect.reserved, empty),
