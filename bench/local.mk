@@ -31,7 +31,7 @@ EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py
 # What they gave on the machines named in them.
 EXTRA_DIST += bench/results/cpu-2026-11-21.txt bench/results/cpu-2026-11-21.svg bench/results/cpu-2026-11-22.txt bench/results/cpu-2026-11-22.svg \
 	bench/results/llama-passes-2026-11-21.txt bench/results/checks-2026-11-22.txt bench/results/checks-2026-11-24.txt bench/results/growth-2026-11-24.txt \
-	bench/results/memory-plan-2026-11-21.txt bench/results/compile-2026-11-27.txt bench/results/compile-2026-11-28.txt bench/results/opencl-2026-11-22.txt bench/results/gpu_generic-2026-11-24.txt bench/results/gpu_generic-threads-2026-11-24.txt bench/results/opencl-indices-2026-11-22.txt
+	bench/results/memory-plan-2026-11-21.txt bench/results/compile-2026-11-27.txt bench/results/compile-2026-11-28.txt bench/results/choices-2026-11-28.txt bench/results/opencl-2026-11-22.txt bench/results/gpu_generic-2026-11-24.txt bench/results/gpu_generic-threads-2026-11-24.txt bench/results/opencl-indices-2026-11-22.txt
 
 # What waking threads costs.
 EXTRA_DIST += bench/threads/README.md bench/threads/run bench/threads/threads.c
