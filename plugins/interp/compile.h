@@ -85,6 +85,14 @@ compile_add_buffer(compiler *c, const tn_node *buffer);
 bool
 compile_effect(compiler *c, const tn_call *call, const tn_op *op, interp_opd *out);
 
+/* ---- casync.c ---- */
+/* Copies that a pipeline starts early, their groups, and waits for them. */
+void
+compile_async_part(compiler *c, const tn_attr_stmt *t);
+/* A call that copies asynchronously, waits for such copies, or meets at a barrier of some threads; false: none of these. */
+bool
+compile_async_effect(compiler *c, const tn_call *call, const tn_op *op);
+
 /* ---- meaning.c ---- */
 /* What the block's tensor intrinsic means, where its implementation is nothing that the interpreter
  * runs; NULL: the body runs. */

@@ -4,6 +4,7 @@ PLUGIN_MANIFESTS += plugins/interp/interp.plugin
 noinst_LTLIBRARIES += plugins/interp/interp.la
 INTERP_SOURCES = \
 	plugins/interp/builtin.c \
+	plugins/interp/casync.c \
 	plugins/interp/cexpr.c \
 	plugins/interp/code.h \
 	plugins/interp/compile.h \
