@@ -47,6 +47,9 @@ gpu_inline(tnk_sch *s, bool all)
         if (all || !again || (c.calls == 0 && c.loads <= CHEAP_LOADS))
             (void)tnk_compute_inline(s, blocks[i]);
     }
+    n = tnk_sch_blocks(s, blocks, GPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < GPU_MAX_BLOCKS; i++)
+        (void)tnk_simplify_indices(s, blocks[i]);
 }
 
 /* Whether the block, element-wise, reads `buffer` at the very indices that it stores at. */

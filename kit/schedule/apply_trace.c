@@ -334,6 +334,12 @@ do_compute_inline(tnk_sch *s, operands *o)
 }
 
 static void
+do_simplify_indices(tnk_sch *s, operands *o)
+{
+    (void)tnk_simplify_indices(s, o->block[0]);
+}
+
+static void
 do_reverse_compute_inline(tnk_sch *s, operands *o)
 {
     (void)tnk_reverse_compute_inline(s, o->block[0]);
@@ -471,6 +477,7 @@ static const struct {
     {"add_unit_loop", "b", do_add_unit_loop},
     {"compute_inline", "b", do_compute_inline},
     {"reverse_compute_inline", "b", do_reverse_compute_inline},
+    {"simplify_indices", "b", do_simplify_indices},
     {"cache_write", "bs", do_cache_write},
     {"cache_read", "bns?I", do_cache_read},
     {"compute_at", "bbl", do_compute_at},

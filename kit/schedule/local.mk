@@ -21,6 +21,7 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/schedule/transform_layout.c \
 	kit/schedule/reindex.c \
 	kit/schedule/relations.c \
+	kit/schedule/simplify_indices.c \
 	kit/schedule/split_n.c \
 	kit/schedule/shared_memory.c \
 	kit/schedule/symbol_bounds.c \

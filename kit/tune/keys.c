@@ -29,8 +29,9 @@ tnk_tuning_function(tn_ctx *ctx, const tn_node *prim_func)
 const char *
 tnk_tuning_target(tn_ctx *ctx, const tn_target *target)
 {
-    /* names and what is kept for others */
-    static const char *const idle[] = {"host", "tag", "keys", "libs", "model", "cc", NULL};
+    /* names, what is kept for others, and what a measured choice does not depend on */
+    static const char *const idle[] = {"host",  "tag", "keys",        "libs",
+                                       "model", "cc",  "num_threads", NULL};
     if (!target)
         return "none";
     const tn_dict *all = tn_as_dict(target->attrs);

@@ -275,6 +275,40 @@ compute_inline(void **state)
     illegal("guarded by a predicate");
 }
 
+/* A row of two, read through what reshapes leave; with reads of a symbolic extent, of which less is known. */
+static const char reshaped[] =
+    "@I.ir_module\n"
+    "class Module:\n"
+    "    @T.prim_func\n"
+    "    def f(x: T.Buffer((2, 16)), z: T.handle, y: T.Buffer((2, 16))):\n"
+    "        n = T.int64()\n"
+    "        w = T.match_buffer(z, (n,))\n"
+    "        flat = T.sblock_alloc_buffer((32,))\n"
+    "        for i in range(32):\n"
+    "            with T.sblock('flatten'):\n"
+    "                vi = T.axis.spatial(32, i)\n"
+    "                flat[vi] = x[vi // 16 % 2, vi % 16] + w[T.Cast('int64', vi) % n]\n"
+    "        for i, j in T.grid(2, 16):\n"
+    "            with T.sblock('tanh'):\n"
+    "                vi, vj = T.axis.remap('SS', [i, j])\n"
+    "                y[vi, vj] = T.tanh(flat[vi * 16 + vj])\n";
+
+static void
+simplify_indices(void **state)
+{
+    (void)state;
+    begin_text(reshaped);
+    assert_true(tnk_compute_inline(s, block("flatten")));
+    assert_true(tnk_simplify_indices(s, block("tanh")));
+    assert_true(tnk_simplify_indices(s, block("tanh"))); /* nothing is left to do */
+    const tn_block *b = tnk_item_block(block("tanh"));
+    const tn_buffer_region *r = tn_as_buffer_region(b->reads.at[0]);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_ptr_equal(tn_as_range(r->ranges.at[i])->min, tn_as_iter_var(b->iters.at[i])->var);
+    legal("compute_inline(flatten)\nsimplify_indices(tanh)\n");
+    assert_null(strstr(tnk_sch_trace(s), "simplify_indices(tanh)\nsimplify"));
+}
+
 static void
 caches(void **state)
 {
@@ -513,6 +547,7 @@ main(void)
         cmocka_unit_test(reorder),
         cmocka_unit_test(kinds),
         cmocka_unit_test(compute_inline),
+        cmocka_unit_test(simplify_indices),
         cmocka_unit_test(caches),
         cmocka_unit_test(compute_at),
         cmocka_unit_test(decompose_reduction),

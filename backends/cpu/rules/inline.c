@@ -55,4 +55,7 @@ cpu_inline_cheap(tnk_sch *s, unsigned flags)
             continue;
         (void)tnk_compute_inline(s, blocks[i]);
     }
+    n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
+    for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
+        (void)tnk_simplify_indices(s, blocks[i]);
 }

@@ -156,6 +156,9 @@ tnk_compute_inline(tnk_sch *s, tnk_item *block);
 /* Whether that would be legal; nothing is recorded. */
 TNB_EXPORT bool
 tnk_can_inline(tnk_sch *s, tnk_item *block);
+/* Quotients and remainders in the indices of the block's loads become shorter where its iterators' domains allow it. */
+TNB_EXPORT bool
+tnk_simplify_indices(tnk_sch *s, tnk_item *block);
 /* The block writes a new buffer in `scope`; a new block copies that to where it wrote before. Gives
  * the new block. */
 TNB_EXPORT tnk_item *

@@ -47,7 +47,7 @@ class Expected:
                             vj_o = T.axis.spatial(T.int64(1), T.int64(0))
                             vk_o = T.axis.remap("R", [vk_i])
                             vp_o = T.axis.reduce(T.int64(1), T.int64(0))
-                            T.reads(acc[vi_o, vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16)], x[vi_o, vk_o * T.int64(2) + vp_o * T.int64(2):vk_o * T.int64(2) + vp_o * T.int64(2) + T.int64(2)], w[vj_o, vk_o, T.int64(0):T.int64(16), vp_o * T.int64(2):vp_o * T.int64(2) + T.int64(2)])
+                            T.reads(acc[vi_o, vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16)], x[vi_o, vk_o * T.int64(2) + vp_o * T.int64(2):vk_o * T.int64(2) + vp_o * T.int64(2) + T.int64(2)], w[T.int64(0), vk_o, vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16), vp_o * T.int64(2):vp_o * T.int64(2) + T.int64(2)])
                             T.writes(acc[vi_o, vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16)])
                             a_at = T.int64()
                             A = T.match_buffer(x[vi_o, vk_o * T.int64(2):vk_o * T.int64(2) + T.int64(2)], (2,), "bfloat16", strides=[1], elem_offset=a_at)

@@ -40,7 +40,7 @@ class Expected:
                         vj_o = T.axis.spatial(T.int64(1), T.int64(0))
                         vk_o = T.axis.remap("R", [vk_i_0])
                         vp_o = T.axis.reduce(T.int64(1), T.int64(0))
-                        T.reads(y_global[vi_o * T.int64(16):vi_o * T.int64(16) + T.int64(16), vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16)], x[vi_o * T.int64(16):vi_o * T.int64(16) + T.int64(16), vk_o * T.int64(64) + vp_o * T.int64(4):vk_o * T.int64(64) + vp_o * T.int64(4) + T.int64(64)], w[vj_o, vk_o * T.int64(16):vk_o * T.int64(16) + T.int64(16), T.int64(0):T.int64(16), vp_o * T.int64(4):vp_o * T.int64(4) + T.int64(4)])
+                        T.reads(y_global[vi_o * T.int64(16):vi_o * T.int64(16) + T.int64(16), vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16)], x[vi_o * T.int64(16):vi_o * T.int64(16) + T.int64(16), vk_o * T.int64(64) + vp_o * T.int64(4):vk_o * T.int64(64) + vp_o * T.int64(4) + T.int64(64)], w[T.int64(0), vk_o * T.int64(16):vk_o * T.int64(16) + T.int64(16), vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16), vp_o * T.int64(4):vp_o * T.int64(4) + T.int64(4)])
                         T.writes(y_global[vi_o * T.int64(16):vi_o * T.int64(16) + T.int64(16), vj_o * T.int64(16):vj_o * T.int64(16) + T.int64(16)])
                         a_row = T.int64()
                         a_at = T.int64()
