@@ -15,6 +15,7 @@
 #include "tenon/base/file.h"
 #include "tenon/base/log.h"
 #include "tenon/base/num.h"
+#include "tenon/base/threads.h"
 #include "tenon/base/tno.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/tune.h"
@@ -317,15 +318,23 @@ tnt_session_close(tnt_session *s)
     memset(s, 0, sizeof *s);
 }
 
+/* Number of threads as the option or the configuration says it; 0: all processors. False after a message. */
+static bool
+wanted_threads(tnt_session *s, const tnt_args *a, int64_t *threads)
+{
+    int64_t configured = 0;
+    tnb_conf_int(s->conf, "tenon", "", "threads", 0, &configured, NULL);
+    return tnt_int(a, "threads", configured, 1, 4096, threads);
+}
+
 tnr_runtime *
 tnt_runtime(tnt_session *s, const tnt_args *a)
 {
     if (s->runtime)
         return s->runtime;
-    int64_t threads, conf_threads = 0;
+    int64_t threads;
     tnb_err err = {0};
-    tnb_conf_int(s->conf, "tenon", "", "threads", 0, &conf_threads, NULL);
-    if (!tnt_int(a, "threads", conf_threads, 1, 4096, &threads))
+    if (!wanted_threads(s, a, &threads))
         return NULL;
     tnr_runtime_options o = {.plugins = s->plugins,
                              .conf = s->conf,
@@ -723,17 +732,27 @@ tuned_as_compiled(tnt_session *s, const tnk_compile_options *opt, const tn_node 
     return found && !both;
 }
 
-/* What is compiled to run here at once is made for this machine, its processor and its device, unless somebody says otherwise: an
- * option, or a section that pins attributes. */
-static void
+/* What is compiled to run here at once is made for this machine, its processor and its device, and for as many threads as will run
+ * it, unless somebody says otherwise: an option, or a section that pins attributes. Whether it is for this processor. */
+static bool
 compile_for_here(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
-    if (tnt_has(a, "mcpu") || !opt->n_targets)
-        return;
-    const tn_node *usual = tnt_device_attrs(s, opt->targets[0]);
+    bool asked = tnt_has(a, "mcpu");
+    int64_t threads;
+    if (!opt->n_targets)
+        return false;
+    const tn_node *usual = asked ? NULL : tnt_device_attrs(s, opt->targets[0]);
+    if (wanted_threads(s, a, &threads))
+        usual = tn_dict_set(s->ctx, usual, "num_threads",
+                            tn_i64(s->ctx, threads ? threads : tnb_threads_default()));
+    opt->usual_attrs = usual;
+    if (asked)
+        return !strcmp(tnt_value(a, "mcpu", ""), "native");
     usual = tn_dict_set(s->ctx, usual, "mcpu", tn_string(s->ctx, "native"));
-    if (!tuned_as_compiled(s, opt, usual))
-        opt->usual_attrs = usual;
+    if (tuned_as_compiled(s, opt, usual))
+        return false;
+    opt->usual_attrs = usual;
+    return true;
 }
 
 /* One line that says which variant of several runs and why. */
@@ -767,8 +786,7 @@ compile_in_memory(const tnt_session *outer, const tnt_args *a, const char *path,
     bool ok = tnt_import(s, a, path, &model) && tnt_compile_options(s, a, &opt);
     if (ok) {
         opt.n_targets = opt.n_targets ? 1 : 0;
-        compile_for_here(s, a, &opt);
-        out->native = opt.usual_attrs != NULL || !strcmp(tnt_value(a, "mcpu", ""), "native");
+        out->native = compile_for_here(s, a, &opt);
         ok = !opt.verify || tnt_given_extents(s, a, &model, &opt.verify_extents);
     }
     if (ok) {
