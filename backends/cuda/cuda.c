@@ -64,6 +64,9 @@ warp(const tn_node *target, tn_warp *out, void *self)
     return tn_dict_int(target, "thread_warp_size", 32) == 32;
 }
 
+/* What NVRTC of any release that is supported may know; architectures to come among them. */
+enum { LEAST_CAPABILITY = 50, MOST_CAPABILITY = 199 };
+
 /* sm_90, sm_90a, sm_100f */
 static bool
 is_arch(const char *s)
@@ -134,6 +137,13 @@ probe(tn_ctx *ctx, const tn_node *target, void *self)
         return NULL;
     }
     long capability = strtol(arch + 3, NULL, 10);
+    if (capability < LEAST_CAPABILITY || capability > MOST_CAPABILITY) {
+        tn_error(ctx, 0, TNB_UNSUPPORTED, "target cuda: there is no architecture '%s'", arch);
+        tnb_diag_hint(tn_diags(ctx),
+                      "kernels are made for sm_%d and newer; sm_121 is the newest that is known",
+                      LEAST_CAPABILITY);
+        return NULL;
+    }
     const tn_node *all = matrix_units(ctx, capability);
     const tn_array *units = tn_as_array(tn_dict_get(target, "matrix_units"));
     const tn_string_imm *first =

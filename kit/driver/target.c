@@ -173,9 +173,7 @@ section_attrs(tn_ctx *ctx, const tnb_conf *conf, const char *section, const tn_t
 {
     const char *known[256];
     uint32_t n, n_known = schema_names(kind, known, 256);
-    if (!tnb_conf_check(conf, "target", section, known, n_known, tn_diags(ctx)))
-        return NULL;
-    bool ok = true;
+    bool ok = tnb_conf_check(conf, "target", section, known, n_known, tn_diags(ctx));
     const tn_node *attrs = tn_dict_of(ctx, NULL, NULL, 0);
     const tnb_conf_value **values =
         tnb_conf_section_values(conf, tn_arena(ctx), "target", section, &n);
@@ -435,9 +433,12 @@ note_places(tn_ctx *ctx, const tnb_conf *conf, const char *section)
     const tnb_conf_value **values =
         tnb_conf_section_values(conf, tn_scratch(ctx), "target", section, &n);
     const char *places = "";
-    for (uint32_t i = 0; i < n; i++)
-        places = tn_strf(ctx, "%s%s%s:%u (%s)", places, i ? ", " : "", values[i]->file,
-                         values[i]->line, values[i]->key);
+    for (uint32_t i = 0; i < n; i++) {
+        places = tn_strf(ctx, "%s%s%s", places, i ? ", " : "", values[i]->file);
+        if (values[i]->line) /* an option has none */
+            places = tn_strf(ctx, "%s:%u", places, values[i]->line);
+        places = tn_strf(ctx, "%s (%s)", places, values[i]->key);
+    }
     if (n)
         tnb_diag_note(tn_diags(ctx), "the attributes are given in [target %s], %s", section,
                       places);

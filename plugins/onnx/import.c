@@ -450,8 +450,8 @@ compare_declared(onnx_import *imp, const Onnx__ValueInfoProto *info, const tn_ex
     if (!same || (d.bits && !tnb_dtype_eq(d, tn_type_dtype(e->type))))
         tnb_report(tn_diags(imp->ctx), TNB_WARNING, TNB_SHAPE,
                    (tnb_place){.file = imp->model->file},
-                   "output '%s' is declared with another type than the graph computes: %s",
-                   info->name, onnx_type_text(imp, e->type));
+                   "output '%s' is declared as %s, and the graph computes %s", info->name,
+                   onnx_declared_text(imp, t->tensor_type), onnx_type_text(imp, e->type));
 }
 
 static bool

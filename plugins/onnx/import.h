@@ -170,6 +170,9 @@ onnx_first_error(const onnx_import *imp, uint32_t before, tnb_status *status);
 /* A type as "float32[1, n, 3]", an extent as "n * 2": for messages. (message.c) */
 const char *
 onnx_type_text(onnx_import *imp, const tn_type *t);
+/* A type as the model declares it, in the same form. */
+const char *
+onnx_declared_text(onnx_import *imp, const Onnx__TypeProto__Tensor *t);
 const char *
 onnx_dim_text(onnx_import *imp, const tn_expr *e);
 

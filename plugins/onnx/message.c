@@ -74,6 +74,27 @@ onnx_type_text(onnx_import *imp, const tn_type *t)
 }
 
 const char *
+onnx_declared_text(onnx_import *imp, const Onnx__TypeProto__Tensor *t)
+{
+    tnb_buf b = {0};
+    tnb_dtype d = tnb_onnx_dtype(t->elem_type);
+    tnb_buf_puts(&b, d.bits ? tnb_dtype_print(d).s : "a tensor");
+    tnb_buf_puts(&b, t->shape ? "[" : " of unknown shape");
+    for (size_t i = 0; t->shape && i < t->shape->n_dim; i++) {
+        const Onnx__TensorShapeProto__Dimension *dim = t->shape->dim[i];
+        tnb_buf_puts(&b, i ? ", " : "");
+        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
+            tnb_buf_printf(&b, "%" PRId64, dim->dim_value);
+        else
+            tnb_buf_puts(&b, dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+                                 ? dim->dim_param
+                                 : "?");
+    }
+    tnb_buf_puts(&b, t->shape ? "]" : "");
+    return take(imp, &b);
+}
+
+const char *
 onnx_first_error(const onnx_import *imp, uint32_t before, tnb_status *status)
 {
     const tnb_diags *d = tn_diags(imp->ctx);

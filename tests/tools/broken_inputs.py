@@ -93,6 +93,9 @@ onnx("subgraphs_100000_deep", deep_graph(100000), "nest")
 onnx("subgraphs_2000_deep", num(1, 8) + sub(7, nested) + sub(8, num(2, 13)))
 onnx("no_graph", num(1, 8) + sub(8, num(2, 13)))
 onnx("an_unknown_operator", model([node("Frobnicate", ["x"], ["y"], "n1")]), "Frobnicate")
+r = tenon("compile", write("wrong_output.onnx", model([node("Relu", ["x"], ["y"], "n1")], [value_info("x", [2, 3])], [value_info("y", [2, 4])])), "-o", path("w.tno"))
+check(r.returncode == 0 and "output 'y' is declared as float32[2, 4], and the graph computes float32[2, 3]" in r.stderr,
+      "an output that is declared with another shape is told with both", r)
 r = tenon("show", "model", write("declared.onnx", model([node("Frobnicate", ["x"], ["y"], "n1")], [value_info("x", [2, 3])], [value_info("y", [2, 3])])))
 check(r.returncode == 1 and "Frobnicate" in r.stderr and "input  x" in r.stdout and "float32[2, 3]" in r.stdout and "output y" in r.stdout and
       r.stderr.count("Frobnicate") == tenon("compile", path("declared.onnx")).stderr.count("Frobnicate"), "show model tells what a model declares that cannot be imported", r)
