@@ -270,6 +270,19 @@ conv_stride(tn_ctx *ctx)
 {
     return program_conv(ctx, (conv_shape){2, 3, 29, 31, 7, 5, 5, 2, 2, 1}, TNB_F32);
 }
+/* Images that are padded by groups of rows. */
+static const tn_node *
+conv_large(tn_ctx *ctx)
+{
+    return program_conv(ctx, (conv_shape){1, 8, 96, 64, 9, 3, 3, 1, 1, 1}, TNB_F32);
+}
+
+static const tn_node *
+conv_large_5x5(tn_ctx *ctx)
+{
+    return program_conv(ctx, (conv_shape){2, 6, 120, 64, 7, 5, 5, 1, 2, 1}, TNB_F32);
+}
+
 static const tn_node *
 conv_1x1(tn_ctx *ctx)
 {
@@ -361,6 +374,8 @@ static const struct {
     {"symbolic_add", symbolic_add},
     {"symbolic_sum", symbolic_sum},
     {"conv_3x3", conv_3x3},
+    {"conv_large", conv_large},
+    {"conv_large_5x5", conv_large_5x5},
     {"conv_stride", conv_stride},
     {"conv_1x1", conv_1x1},
     {"conv_depthwise", conv_depthwise},

@@ -548,8 +548,11 @@ cpu_apply_tile(cpu_tile *c)
              *ly = c->y == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->y);
     tnk_item *lh = c->h == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->h);
     tnk_item *ix = NULL, *iy = NULL, *ih = NULL;
-    tnk_item *rows =
-        c->paired && c->h + 1 == c->x && c->h >= 2 ? loop_of_dim(c, root, l, n, c->h - 1) : NULL;
+    tnk_item *rows = NULL;
+    if (c->paired && c->h + 1 == c->x && c->h >= 2)
+        rows = loop_of_dim(c, root, l, n, c->h - 1);
+    else if (!c->paired && c->x == 3 && c->y == 1)
+        rows = loop_of_dim(c, root, l, n, 2);
     if (!lx)
         return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -647,7 +650,7 @@ cpu_apply_tile(cpu_tile *c)
     if (c->in_scan)
         memcpy(c->outer, outer, (c->n_outer = n_outer) * sizeof *outer);
     for (uint32_t i = 0; i < n_outer && rows && !c->in_scan; i++)
-        if (outer[i] == rows && (rows = cpu_pad_by_rows(c, rows))) {
+        if (outer[i] == rows && (c->paired || i == 1) && (rows = cpu_pad_by_rows(c, rows))) {
             outer[i] = rows;
             cpu_parallel_outer(s, outer, i + 1);
             return tnk_sch_ok(s);
