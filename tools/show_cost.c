@@ -14,8 +14,9 @@ line(tnt_session *s, const char *what, const tn_expr *number, const char *unit)
     printf("  %-22s %s%s\n", what, tn_text(s->ctx, number), unit);
 }
 
+/* Whether blocks share the memory that one of them may have is not known where the backend's compiler counts blocks itself. */
 static void
-print_block(const tnk_cost *c)
+print_block(const tnk_cost *c, const tnk_kernel *k)
 {
     printf("  %-22s %" PRId64 " x %" PRId64 " x %" PRId64, "threads of a block", c->threads[0],
            c->threads[1], c->threads[2]);
@@ -24,7 +25,7 @@ print_block(const tnk_cost *c)
     printf("\n  %-22s %" PRId64 " bytes", "shared memory", c->shared_bytes);
     if (c->most_shared)
         printf(" of at most %" PRId64, c->most_shared);
-    if (c->most_shared && c->shared_bytes)
+    if (c->most_shared && c->shared_bytes && !k->compiled)
         printf("; %" PRId64 " blocks fit there together", c->most_shared / c->shared_bytes);
     printf("\n  %-22s %" PRId64 " bytes of a thread\n", "local memory", c->local_bytes);
 }
@@ -49,7 +50,7 @@ tnt_show_cost(tnt_session *s, const tn_target *target, const tnk_kernel *k)
         return false;
     printf("%s\n", k->name);
     line(s, "blocks", c.blocks, "");
-    print_block(&c);
+    print_block(&c, k);
     line(s, "global bytes read", c.read, "");
     line(s, "global bytes written", c.written, "");
     line(s, "global bytes moved", c.moved, " in sectors of 32");

@@ -16,6 +16,7 @@
 #include "payload.h"
 #include "tenon/base/cache.h"
 #include "tenon/base/hash.h"
+#include "tenon/kit/cost.h"
 #include "tenon/kit/emit.h"
 
 enum { MAX_JOBS = 64 };
@@ -327,6 +328,20 @@ write_payload(work *w, tnk_code *out)
     return TNB_NO_MEMORY;
 }
 
+/* For `tenon show kernel --cost`. */
+static const char *
+report(const work *w, uint32_t i)
+{
+    const unit *u = &w->units[i];
+    tnk_cost cost;
+    const char *blocks = tnk_kernel_cost(w->ctx, w->b->target, &w->kernels[i], &cost)
+                             ? cuda_blocks_at_once(w->ctx, w->arch, cost.block_threads,
+                                                   u->registers, cost.shared_bytes)
+                             : "";
+    return tn_strf(w->ctx, "registers: %u of a thread\nspilled: %u bytes of a thread\n%s",
+                   u->registers, u->spilled, blocks);
+}
+
 static tnb_status
 build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
 {
@@ -364,9 +379,7 @@ build(void *self, tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
         st = compile_all(&w);
     }
     for (uint32_t i = 0; st == TNB_OK && b->keep_source && i < n; i++)
-        kernels[i].compiled =
-            tn_strf(ctx, "registers: %u of a thread\nspilled: %u bytes of a thread\n",
-                    w.units[i].registers, w.units[i].spilled);
+        kernels[i].compiled = report(&w, i);
     if (st == TNB_OK)
         st = write_payload(&w, out);
     cuda_nvrtc_close(w.nvrtc);

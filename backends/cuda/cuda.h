@@ -24,6 +24,11 @@ cuda_barrier_call(tnk_emitter *e, const tn_call *c);
 /* Whether the architecture has what the kernel uses of them; false after recording an error. */
 bool
 cuda_has_barriers(tn_ctx *ctx, const tnk_kernel *k, const char *arch);
+/* ---- occupancy.c ---- */
+/* A line of tnk_kernel.compiled; empty: nothing is known of the architecture. Registers of a thread, bytes of shared memory of a block. */
+const char *
+cuda_blocks_at_once(tn_ctx *ctx, const char *arch, int64_t threads, int64_t registers,
+                    int64_t shared);
 /* ---- vectors.c ---- */
 extern const struct tnk_vector_structs cuda_vectors;
 /* ---- pipeline.c ---- */

@@ -11,6 +11,7 @@ backends_cuda_cuda_la_SOURCES = \
 	backends/cuda/matrix.c \
 	backends/cuda/nvrtc.c \
 	backends/cuda/nvrtc.h \
+	backends/cuda/occupancy.c \
 	backends/cuda/payload.h \
 	backends/cuda/pipeline.c \
 	backends/cuda/vectors.c

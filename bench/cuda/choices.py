@@ -28,15 +28,13 @@ class Module:
 # rows, columns, depth, stages, warps of their own for copies
 CHOICES = ((128, 128, 32, 3, 0), (128, 128, 32, 4, 0), (128, 128, 64, 3, 0), (128, 256, 32, 3, 0), (128, 256, 32, 4, 0), (128, 256, 64, 3, 0),
            (128, 128, 32, 3, 1), (128, 128, 32, 4, 1), (128, 128, 32, 4, 2), (128, 128, 64, 3, 1))
-# of a multiprocessor: registers, KiB of shared memory, of which a block takes one more
-UNITS = {"80": (65536, 164), "90a": (65536, 228)}
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--tenon", required=True)
     p.add_argument("--sim", required=True, help="the folder of the simulated libcuda.so.1")
-    p.add_argument("--arch", default="80", choices=sorted(UNITS))
+    p.add_argument("--arch", default="80", choices=("80", "86", "89", "90a"))
     p.add_argument("--out", help="else the table is printed")
     a = p.parse_args()
     target = ["-t", "cuda", "--set", "target.cuda.arch=sm_" + a.arch]
@@ -62,11 +60,8 @@ def main():
                     db.write(json.dumps(line) + "\n")
             text = subprocess.run([a.tenon, "show", "kernel", at("product.py"), record["name"], *target, "--tuning-db", at("chosen"), "--cost"],
                                   check=True, stdout=subprocess.PIPE, text=True).stdout
-            threads, shared, registers, spilled = (int(re.search(e, text)[1]) for e in (
-                r"threads of a block.*= (\d+)", r"shared memory +(\d+)", r"registers +(\d+)", r"spilled +(\d+)"))
-            most = UNITS[a.arch]
-            warps = -(-threads // 32)
-            blocks = min(most[0] // (-(-registers // 8) * 8 * 32) // warps, most[1] * 1024 // (shared + 1024))
+            shared, registers, spilled, blocks = (int(re.search(e, text)[1]) for e in (
+                r"shared memory +(\d+)", r"registers +(\d+)", r"spilled +(\d+)", r"blocks at once +(\d+)"))
             subprocess.run([a.tenon, "compile", "-q", at("product.py"), *target, "--tuning-db", at("chosen"), "-o", at("product.tno")], check=True)
             if os.path.exists(at("costs")):
                 os.unlink(at("costs"))

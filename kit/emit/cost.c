@@ -4,6 +4,7 @@
  */
 #include "tenon/kit/cost.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,24 +150,39 @@ compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The different pieces of memory of `size` bytes that a warp touches, sorted; -1: the index is not known. */
+/* An access of a thread, the first `wide` elements of `bytes` from an index on, or those of a vector of indices. */
+typedef struct place {
+    const tn_expr *index;
+    int64_t bytes, wide;
+} place;
+
+static int64_t
+width(const place *p)
+{
+    return p->bytes * (p->wide > 1 ? p->wide : tn_dtype_of(p->index).lanes);
+}
+
+/* The different pieces of memory of `size` bytes that `count` threads touch from the thread `first` on, sorted; -1: the index is not
+ * known. */
 static int
-pieces(counting *c, const tn_expr *index, int64_t bytes, int64_t size, int64_t at[MAX_PIECES])
+pieces(counting *c, const place *p, int64_t size, int64_t first, int64_t count,
+       int64_t at[MAX_PIECES])
 {
     int n = 0, different = 0;
-    int64_t lanes = tn_dtype_of(index).lanes, v, stride = 1;
+    const tn_expr *index = p->index;
+    int64_t lanes = p->wide > 1 ? p->wide : tn_dtype_of(index).lanes, v, stride = 1;
     const tn_ramp *r = tn_as_ramp(index);
-    if (lanes > 1 && !r)
+    if (p->wide <= 1 && lanes > 1 && !r)
         return -1;
     if (r && !value_of(c, r->stride, 0, &stride))
         return -1;
-    for (int64_t t = 0; t < c->out->warp && t < c->out->block_threads; t++) {
+    for (int64_t t = first; t < first + count && t < c->out->block_threads; t++) {
         if (!value_of(c, index, t, &v) || v < 0 || v > INT64_MAX / 128)
             return -1;
         for (int64_t i = 0; i < lanes; i++)
-            for (int64_t p = (v + i * stride) * bytes / size;
-                 p * size < (v + i * stride + 1) * bytes && n < MAX_PIECES; p++)
-                at[n++] = p;
+            for (int64_t k = (v + i * stride) * p->bytes / size;
+                 k * size < (v + i * stride + 1) * p->bytes && n < MAX_PIECES; k++)
+                at[n++] = k;
     }
     qsort(at, (size_t)n, sizeof *at, compare);
     for (int i = 0; i < n; i++)
@@ -176,31 +192,39 @@ pieces(counting *c, const tn_expr *index, int64_t bytes, int64_t size, int64_t a
 }
 
 static void
-global_access(counting *c, const tn_expr *index, int64_t bytes, bool writes)
+global_access(counting *c, place p, bool writes)
 {
     int64_t at[MAX_PIECES],
-        lanes = tn_dtype_of(index).lanes,
         warp = c->out->warp < c->out->block_threads ? c->out->warp : c->out->block_threads;
-    int n = pieces(c, index, bytes, TNK_SECTOR_BYTES, at);
-    c->once[writes ? WRITTEN : READ] += bytes * lanes;
-    c->once[MOVED] += (n < 0 ? warp * lanes : n) * TNK_SECTOR_BYTES;
+    int n = pieces(c, &p, TNK_SECTOR_BYTES, 0, c->out->warp, at);
+    c->once[writes ? WRITTEN : READ] += width(&p);
+    c->once[MOVED] += (n < 0 ? warp * width(&p) / p.bytes : n) * TNK_SECTOR_BYTES;
 }
 
-static void
-shared_access(counting *c, const tn_node *buffer, const tn_expr *index, int64_t bytes)
+/* The turns that threads need beyond those for their bytes. */
+static int64_t
+further_turns(counting *c, const place *p, int64_t first, int64_t count)
 {
     int64_t at[MAX_PIECES], turns[TNK_BANKS] = {0}, most = 0;
-    int n = pieces(c, index, bytes, TNK_BANK_BYTES, at);
-    c->once[SHARED] += bytes * tn_dtype_of(index).lanes;
+    int n = pieces(c, p, TNK_BANK_BYTES, first, count, at);
     for (int i = 0; i < n; i++)
         if (++turns[at[i] % TNK_BANKS] > most)
             most = turns[at[i] % TNK_BANKS];
-    int64_t needed = (n + TNK_BANKS - 1) / TNK_BANKS;
-    if (n <= 0 || most <= needed)
-        return;
-    c->out->bank_conflicts++;
-    if (most - needed > c->out->bank_turns) {
-        c->out->bank_turns = most - needed;
+    return n <= 0 ? 0 : most - (n + TNK_BANKS - 1) / TNK_BANKS;
+}
+
+/* So many threads are served at a time. */
+static void
+shared_access(counting *c, const tn_node *buffer, place p, int64_t together)
+{
+    int64_t worst = 0, more;
+    c->once[SHARED] += width(&p);
+    for (int64_t t = 0; t < c->out->warp; t += together)
+        if ((more = further_turns(c, &p, t, together)) > worst)
+            worst = more;
+    c->out->bank_conflicts += worst > 0;
+    if (worst > c->out->bank_turns) {
+        c->out->bank_turns = worst;
         c->out->bank_buffer = tn_as_buffer(buffer)->name;
     }
 }
@@ -209,14 +233,65 @@ static void
 access(counting *c, const tn_node *buffer, tn_list indices, bool writes)
 {
     const tn_buffer *b = tn_as_buffer(buffer);
-    int64_t bytes = (int64_t)tnb_dtype_bytes(b->dtype);
     bool global = !b->scope || !*b->scope || !strcmp(b->scope, "global");
     if (indices.n != 1)
         return;
+    place p = {indices.at[0], (int64_t)tnb_dtype_bytes(b->dtype), 1};
     if (tnk_is_shared(buffer))
-        shared_access(c, buffer, indices.at[0], bytes);
+        shared_access(c, buffer, p, c->out->warp);
     else if (global)
-        global_access(c, indices.at[0], bytes, writes);
+        global_access(c, p, writes);
+}
+
+/* ---- instructions of matrix units, and copies ---- */
+
+/* What a thread accesses at an address: so many bytes of shared memory, for so many threads at a time, or of global memory. */
+static void
+at_address(counting *c, const tn_node *address, int64_t bytes, int64_t together)
+{
+    const tn_buffer_load *l = tn_is_intrin(address, TN_INTRIN_address_of)
+                                  ? tn_as_buffer_load(tn_as_call(address)->args.at[0])
+                                  : NULL;
+    if (!l || l->indices.n != 1)
+        return;
+    int64_t one = (int64_t)tnb_dtype_bytes(tn_as_buffer(l->buffer)->dtype);
+    place p = {l->indices.at[0], one, bytes / (one ? one : 1)};
+    if (p.wide < 1)
+        return;
+    if (tnk_is_shared(l->buffer))
+        shared_access(c, l->buffer, p, together);
+    else
+        global_access(c, p, false);
+}
+
+/* ptx_ldmatrix of four matrices: each thread has the address of 16 bytes, which eight load at a time. ptx_cp_async: a thread copies.
+ * ptx_mma: the threads of a warp share the operations. Arguments: backends/cuda/matrix.c. */
+static bool
+instruction(counting *c, const tn_call *x)
+{
+    enum { ROW = 16, ROWS = 8, LD_FROM = 6, CP_TO = 1, CP_FROM = 3, CP_BYTES = 5, MMA_SHAPE = 1 };
+    int64_t bytes;
+    unsigned m, n, k;
+    const tn_string_imm *shape;
+    switch ((int)tn_intrin_of(TN_NODE(x))) {
+    case TN_INTRIN_ptx_ldmatrix:
+        if (x->args.n > LD_FROM)
+            at_address(c, x->args.at[LD_FROM], ROW, ROWS);
+        return true;
+    case TN_INTRIN_ptx_cp_async:
+        if (x->args.n > CP_BYTES && tn_int_value(x->args.at[CP_BYTES], &bytes) && bytes > 0) {
+            at_address(c, x->args.at[CP_TO], bytes, c->out->warp);
+            at_address(c, x->args.at[CP_FROM], bytes, c->out->warp);
+        }
+        return true;
+    case TN_INTRIN_ptx_mma:
+        shape = x->args.n > MMA_SHAPE ? tn_as_string_imm(x->args.at[MMA_SHAPE]) : NULL;
+        if (shape && sscanf(shape->value, "m%2un%2uk%3u", &m, &n, &k) == 3)
+            c->once[FLOATS] += (int64_t)2 * m * n * k / c->out->warp;
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* ---- expressions ---- */
@@ -244,6 +319,24 @@ is_arithmetic(const tn_node *n)
 }
 
 static tn_walk_step
+count(void *user, const tn_node *n);
+
+/* What the addresses and conditions of an instruction take to compute. */
+static void
+operands(counting *c, const tn_call *x)
+{
+    for (uint32_t i = 0; i < x->args.n; i++) {
+        const tn_buffer_load *l = tn_is_intrin(x->args.at[i], TN_INTRIN_address_of)
+                                      ? tn_as_buffer_load(tn_as_call(x->args.at[i])->args.at[0])
+                                      : NULL;
+        for (uint32_t k = 0; l && k < l->indices.n; k++)
+            tn_walk(l->indices.at[k], 0, count, NULL, c);
+        if (!l)
+            tn_walk(x->args.at[i], 0, count, NULL, c);
+    }
+}
+
+static tn_walk_step
 count(void *user, const tn_node *n)
 {
     counting *c = user;
@@ -251,6 +344,11 @@ count(void *user, const tn_node *n)
         return TN_WALK_STOP;
     const tn_buffer_load *l = tn_as_buffer_load(n);
     const tn_let *let = tn_as_let(n);
+    const tn_call *call = tn_as_call(n);
+    if (call && instruction(c, call)) {
+        operands(c, call);
+        return TN_WALK_SKIP;
+    }
     if (let)
         tnb_ptrmap_set(&c->values, let->var, (void *)(uintptr_t)let->value);
     if (l)

@@ -96,6 +96,16 @@ file = write("large.py", LARGE)
 for arch in ("75", "80", "90a", "100a") if os.environ.get("TENON_LONG") else ("80",):
     r = tenon("show", "kernel", file, "matmul", "-t", "cuda", "--set", "target.cuda.arch=sm_" + arch, "--cost")
     check(re.search(r"spilled +0 bytes", r.stdout), f"sm_{arch}: a large product needs no memory for registers", r)
+# 48 KiB of shared memory and more than 128 registers: a multiprocessor of sm_80 has room for three and two such blocks
+for arch, line in ("80", "2 of a multiprocessor, as its registers allow"), ("75", "1 of a multiprocessor, as its shared memory allows"):
+    r = tenon("show", "kernel", file, "matmul", "-t", "cuda", "--set", "target.cuda.arch=sm_" + arch, "--cost")
+    check(re.search(rf"^  blocks at once +{line}$", r.stdout, re.M) and "fit there" not in r.stdout, f"sm_{arch}: {line}", r)
+    check(re.search(rf"^  float operations +{2 * 4096 ** 3}$", r.stdout, re.M), f"sm_{arch}: the threads of a warp share the operations of mma", r)
+    # each of 1024 blocks in 128 steps: two tiles written, and read by its four warps, each of which multiplies half of both
+    check(re.search(rf"^  shared bytes +{1024 * 128 * (2 + 4) * 128 * 32 * 2} ", r.stdout, re.M), f"sm_{arch}: the bytes of ldmatrix and of copies", r)
+    check(re.search(r"^  bank conflicts +none$", r.stdout, re.M), f"sm_{arch}: rows that ldmatrix loads meet in no bank", r)
+r = tenon("show", "kernel", file, "matmul", "-t", "cuda", "--set", "target.cuda.arch=sm_88", "--cost")
+check(r.returncode == 0 and "blocks at once" not in r.stdout, "nothing is said of an architecture whose resources are not known", r)
 r = tenon("compile", file, "-t", "cuda", "-o", path("large.tno"))
 with open(path("large.tno"), "rb") as f:
     ptx = f.read().decode("latin-1")
