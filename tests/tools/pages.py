@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages hold: their links lead somewhere, docs/README.md lists them all, and the lines that begin with `$` in docs/embedding.md and
-docs/text-form.md are typed into a shell and print what the page quotes. (tests/vendor/field.sh does that for the tutorials,
+"""The pages hold: their links lead somewhere, docs/README.md lists them all, and the lines that begin with `$` in docs/ahead-of-time.md,
+embedding.md and text-form.md are typed into a shell and print what the page quotes. (tests/vendor/field.sh does that for the tutorials,
 with an installed tree.) With a folder as argument, an installed tree's program, headers and libraries are used, else those of the build tree."""
 import glob
 import os
@@ -20,7 +20,7 @@ from tutorial import steps  # noqa: E402
 
 PREFIX = sys.argv[1] if len(sys.argv) > 1 else None
 BUILD = os.path.realpath(os.environ["top_builddir"])
-RUN = ["embedding.md", "text-form.md"]
+RUN = ["ahead-of-time.md", "embedding.md", "text-form.md"]
 failed = 0
 
 
