@@ -6,7 +6,7 @@
  *     for i, j in T.grid(n, T.int64(8)):                 =>     for i, j in T.grid(n, 8):
  *         ... A[vi, vj]                                             ... A[vi, vj]
  *
- * Variables, extents of buffers, loops, constants, and what they are computed to; casts to int64 fall away. For targets without int64, where
+ * Variables, extents of buffers, loops, constants, and what they are computed to; casts to int64 fall away. Numbers in attributes and annotations stay. For targets without int64, where
  * nothing is larger than 2^31: lowering narrows by itself what it proves to fit (NarrowDataType), so that no profile has this pass. A
  * program stays as it is that has data of int64, uint64 or constants that do not fit (upstream ends in an error then), or takes scalars
  * of int64, which its callers give as such. Cases: tests/pass/ForceNarrowIndexToInt32.
@@ -28,12 +28,27 @@ is_wide(const tn_node *n)
     return d.code == TNB_INT && d.bits == 64;
 }
 
+/* Attributes and annotations: their numbers are no indices. */
+static bool
+is_told(tn_ctx *ctx, const tn_node *n)
+{
+    return n->kind == TN_KIND_DICT && tn_free_vars(ctx, n, false).n == 0;
+}
+
+static const tn_node *
+keep_told(tn_rewriter *r, const tn_node *n)
+{
+    return is_told(r->ctx, n) ? n : NULL;
+}
+
 /* Finds the variables, and what a program must not have. */
 static tn_walk_step
 look(void *user, const tn_node *n)
 {
     narrower *w = user;
     const tn_buffer *b = tn_as_buffer(n);
+    if (is_told(w->ctx, n))
+        return TN_WALK_SKIP;
     const tn_int_imm *i = is_wide(n) ? tn_as_int_imm(n) : NULL;
     if (b && (b->dtype.code == TNB_INT || b->dtype.code == TNB_UINT) && b->dtype.bits == 64)
         w->stays = true;
@@ -78,7 +93,8 @@ run_function(const tn_pass_ctx *pc, const tn_module *m, const char *name, const 
         tn_walk(func, TN_WALK_TYPES, look, NULL, &w);
     if (w.stays)
         return func;
-    tn_rewriter r = {.ctx = pc->ctx, .post = narrow, .map = &w.vars, .retype = true};
+    tn_rewriter r = {
+        .ctx = pc->ctx, .pre = keep_told, .post = narrow, .map = &w.vars, .retype = true};
     return tn_rewrite(&r, func);
 }
 

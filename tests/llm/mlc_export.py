@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports a small model of MLC-LLM's definitions with random weights, and what TVM computes with it.
 
-    mlc_export.py MODEL QUANTIZATION FOLDER [module [TARGET]]
+    mlc_export.py MODEL QUANTIZATION FOLDER [module [TARGET [SHARDS [STAGES]]]]
 
 FOLDER becomes one for `tenon generate`: model.py, metadata.json, mlc-chat-config.json, tensor-cache.json and its shards. logits.npy has the logits
 behind the last token of the prompt and behind each token that follows it (`IDS`), logits.json the tokens. `module`:
-model.py alone, for one of TARGETS. Needs apache-tvm 0.26 and the folder TENON_MLC, a checkout of MLC-LLM; its compiled library is not needed.
+model.py alone, for one of TARGETS, for SHARDS workers in parallel (shards.py then has the programs that part its weights) or in STAGES. Needs apache-tvm 0.26 and the folder TENON_MLC, a checkout of MLC-LLM; its compiled library is not needed.
 """
 import importlib
 import json
@@ -46,13 +46,22 @@ SERIAL = (r"T\.thread_binding\((\w+), thread=[^)]*\)", r"T.serial(\1)") if sys.a
 mend("mlc_llm.nn.rnn_state", (r": T\.int32 = ", ": T.let[T.int32] = "))
 for recurrent in ("rwkv5", "rwkv6"):  # a name for what stands in two places; and a schedule for GPUs
     mend(f"mlc_llm.model.{recurrent}.{recurrent}_model", (r"\b(at|x) = (k_buf\[.*\])$", r"\1 = T.meta_var(\2)"), SERIAL)
+pipeline = importlib.import_module("mlc_llm.compiler_pass.pipeline")
+for at, name, *changes in (  # a program's parameters are its buffers
+        ("fuse_dequantize_transpose", "FuseDequantizeTranspose", (r"dequantize_tir_func\.buffer_map\[var\]", "var")),
+        ("low_batch_specialization", "LowBatchGemvSpecialize",
+         (r"func\.buffer_map\.values\(\)", "[p for p in func.params if isinstance(p.ty, tirx.BufferType)]")),
+        ("lift_global_buffer_alloc", "LiftTIRGlobalBufferAlloc", (r"tvm\.ir\.PointerType", "tirx.BufferType"),
+         (r"dict\(func\.buffer_map\)", "{}"), (r"^ *buffer_map=buffer_map,$", ""), (r"insert\(insertion_point, param\)", "insert(insertion_point, buf_alloc)"),
+         (r"func\.buffer_map\[(func\.params\[.*?\])\]", r"\1"))):
+    mend("mlc_llm.compiler_pass." + at, *changes)
+    setattr(pipeline, name, getattr(sys.modules["mlc_llm.compiler_pass." + at], name))
 
 from mlc_llm import op as op_ext  # noqa: E402
 from mlc_llm.interface import compile as mlc_compile  # noqa: E402
 from mlc_llm.model import MODELS  # noqa: E402
 from mlc_llm.quantization import QUANTIZATION  # noqa: E402
 
-importlib.import_module("mlc_llm.compiler_pass.pipeline")
 if not hasattr(relax.Var, "name_hint"):  # what the checkout calls it
     relax.Var.name_hint = property(lambda v: v.name)
 tensor_ir_op = nn.op.tensor_ir_op
@@ -113,10 +122,12 @@ TARGETS = {"llvm": {"kind": "llvm", "opt-level": 0},  # what is compared is not 
            "vulkan": {"kind": "vulkan", "max_threads_per_block": 256, "max_shared_memory_per_block": 32768}}
 
 
-def build(name, quantization, kind="llvm"):
+def build(name, quantization, kind="llvm", shards="1", stages="1"):
     """The module, its parameters in order, and what MLC-LLM calls its metadata."""
     model, quant = MODELS[name], QUANTIZATION[quantization]
-    config = model.config.from_dict({**SMALL, **MORE[name]})
+    config = model.config.from_dict({**SMALL, **MORE[name], "tensor_parallel_shards": int(shards), "pipeline_parallel_stages": int(stages)})
+    if int(stages) > 1 and not hasattr(config, "pipeline_parallel_stages"):
+        sys.exit("the definition has no pipeline stages")
     config.kwargs = {}
     target = tvm.target.Target(TARGETS[kind])
     with target:
@@ -126,20 +137,21 @@ def build(name, quantization, kind="llvm"):
         more = mlc_compile._apply_preproc_to_params_and_check_pipeline(params, config)
     numbers = {k: getattr(config, k, -1) for k in ("context_window_size", "sliding_window_size", "attention_sink_size", "prefill_chunk_size",
                                                    "tensor_parallel_shards")}
-    metadata = {"model_type": name, "quantization": quantization, **numbers, "pipeline_parallel_stages": 1, "max_batch_size": 4,
+    metadata = {"model_type": name, "quantization": quantization, **numbers, "pipeline_parallel_stages": int(stages), "max_batch_size": 4,
                 "params": [{"name": n, "shape": [s if isinstance(s, int) else s.name for s in p.shape], "dtype": str(p.dtype),
                             "preprocs": [list(map(str, x)) for x in p.attrs["preprocs"]]} for n, p in params]}
     return target, module, metadata, more, extern
 
 
 def printed(module):
-    """The module's text; with its constants as lists where they are values of a recurrent state, of which upstream's printer crashes."""
-    if not any(v.name_hint == "create_rnn_state" for v in module.get_global_vars()):
-        return module.script(show_meta=True)
-    text, found = module.script(), []
+    """The module's text; with its constants as lists where it has tensors, of which upstream's printer of 0.26 crashes in tuples."""
+    found = []
     for _, f in sorted(module.functions_items(), key=lambda item: item[0].name_hint):
         if isinstance(f, relax.Function):
             relax.analysis.post_order_visit(f, lambda e: found.append(e.data) if isinstance(e, relax.Constant) and e.data.shape else None)
+    if not found:
+        return module.script(show_meta=True)
+    text = module.script()
     for i, c in enumerate(found):
         text = text.replace(f'metadata["relax.expr.Constant"][{i}]', f'R.const({c.numpy().tolist()}, "{c.dtype}")')
     return text
@@ -282,11 +294,14 @@ def reference(target, module, metadata, more, extern, weights):
 
 def main():
     name, quantization, folder = sys.argv[1:4]
-    target, module, metadata, more, extern = build(name, quantization, *sys.argv[5:6])
+    target, module, metadata, more, extern = build(name, quantization, *sys.argv[5:8])
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "model.py"), "w") as f:
         f.write(printed(module))
     if sys.argv[4:5] == ["module"]:
+        if more:
+            with open(os.path.join(folder, "shards.py"), "w") as f:
+                f.write(tvm.IRModule(more).script(show_meta=True))
         return
     with open(os.path.join(folder, "metadata.json"), "w") as f:
         json.dump(metadata, f)

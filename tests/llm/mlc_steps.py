@@ -5,8 +5,7 @@
 
 FOLDER gets NN-Pass.before.py and NN-Pass.after.py for each pass that Tenon has too, and steps.json with their names and options. The
 module goes from step to step as in upstream's pipeline; what stands between the passes of interest is upstream's as well. Needs what
-mlc_export.py needs. With apache-tvm 0.26 LowBatchGemvSpecialize, LiftTIRGlobalBufferAlloc and ScatterTupleGetItem of the checkout have to
-be told that a program's parameters are its buffers, and that variables have `name`.
+mlc_export.py needs.
 """
 import json
 import os
@@ -48,7 +47,7 @@ STEPS = [
     (None, "", p.LowBatchGemvSpecialize()),
     (None, "", dl.ApplyDefaultSchedule(*rules)),
     ("LiftTIRGlobalBufferAlloc", "", p.LiftTIRGlobalBufferAlloc() if gpu else t.Sequential([])),
-    (None, "", tvm.tirx.transform.ForceNarrowIndexToInt32() if kind != "cuda" else t.Sequential([])),
+    ("ForceNarrowIndexToInt32" if kind != "cuda" else None, "", tvm.tirx.transform.ForceNarrowIndexToInt32() if kind != "cuda" else t.Sequential([])),
     ("ScatterTupleGetItem", "", p.ScatterTupleGetItem()),
     (None, "", t.Sequential([p.PipelineParallelRewrite(), r.RewriteDataflowReshape(), r.ToNonDataflow(), r.RemovePurityChecking(),
                              r.CallTIRRewrite(), r.StaticPlanBlockMemory()])),

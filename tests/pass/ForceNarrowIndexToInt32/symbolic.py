@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# A program with a symbolic extent, scheduled for threads; an index that comes as data.
+# A program with a symbolic extent, scheduled for threads; an index that comes as data. Numbers of attributes and annotations stay.
 @I.ir_module
 class Before:
     @T.prim_func
     def take(a: T.handle, b: T.handle, c: T.handle):
+        T.func_attr({"tirx.is_scheduled": 1, "target": T.target({"kind": "vulkan", "max_threads_per_block": 256}), "op.size": 4294967296})
         n, m = T.int64(), T.int64()
         A = T.match_buffer(a, (m, T.int64(8)), "float32")
         B = T.match_buffer(b, (n,), "int32")
         C = T.match_buffer(c, (n, T.int64(8)), "float32")
         for i in T.thread_binding((n + T.int64(31)) // T.int64(32), thread="blockIdx.x"):
             for x in T.thread_binding(T.int64(32), thread="threadIdx.x"):
-                for j in range(T.int64(8)):
+                for j in T.serial(T.int64(8), annotations={"pragma_unroll_explicit": 1}):
                     with T.sblock("take"):
                         vi = T.axis.spatial(n, i * T.int64(32) + x)
                         vj = T.axis.spatial(T.int64(8), j)
@@ -34,6 +35,7 @@ class Before:
 class Expected:
     @T.prim_func(s_tir=True)
     def take(a: T.handle, b: T.handle, c: T.handle):
+        T.func_attr({"op.size": 4294967296, "target": T.target({"kind": "vulkan", "max_threads_per_block": 256}), "tirx.is_scheduled": 1})
         m = T.int32()
         A = T.match_buffer(a, (m, 8))
         n = T.int32()
@@ -42,7 +44,7 @@ class Expected:
         # with T.sblock("root"):
         for i in T.thread_binding((n + 31) // 32, thread="blockIdx.x"):
             for x in T.thread_binding(32, thread="threadIdx.x"):
-                for j in range(8):
+                for j in T.serial(8, annotations={"pragma_unroll_explicit": 1}):
                     with T.sblock("take"):
                         vi = T.axis.spatial(n, i * 32 + x)
                         vj = T.axis.remap("S", [j])
