@@ -259,7 +259,6 @@ read_pieces(tnl_tokenizer *t, const tnb_gguf *g, tnb_err *err)
         z->dummy_prefix = prefix;
         z->remove_extra = flag(g, "tokenizer.ggml.remove_extra_whitespaces", false);
         z->escape = true;
-        t->single_precision = true;
         if (map && map->array && map->n &&
             !tnl_charsmap_open(map->data, (size_t)map->n, t->arena, &z->map))
             return tnb_fail(err, TNB_FORMAT, "tokenizer.ggml.precompiled_charsmap is damaged");

@@ -173,7 +173,7 @@ tnl_read_model(tnl_tokenizer *t, const char *bytes, size_t n, tnb_err *err)
                           : "an unknown type");
     t->model = m.kind == 1 ? TNL_UNIGRAM_MODEL : TNL_BPE_SCORED;
     t->decoder = TNL_DECODE_SENTENCEPIECE;
-    t->fuse_unknown = t->single_precision = t->one_error_a_byte = true;
+    t->fuse_unknown = t->of_sentencepiece = t->one_error_a_byte = true;
     t->strip_first_space = m.normal->dummy_prefix || m.normal->remove_extra;
     t->strip_leading = m.normal->remove_extra;
     TNB_TRY(tnl_set_count(t, m.n_pieces, err));

@@ -189,7 +189,7 @@ tnl_finish(tnl_tokenizer *t, tnb_err *err)
             k->byte = (uint8_t)byte;
             k->kind = t->byte_fallback ? TNL_BYTE : k->kind;
         }
-        if (k->kind == TNL_NORMAL || k->kind == TNL_USER_DEFINED) {
+        if (k->kind == TNL_NORMAL) {
             least = any && least < k->score ? least : k->score;
             any = true;
         }
@@ -203,7 +203,8 @@ tnl_finish(tnl_tokenizer *t, tnb_err *err)
             !tnl_table_add(t->arena, &t->pieces, k->s, k->n, (int32_t)i))
             return no_memory(err);
         if (t->model == TNL_UNIGRAM_MODEL && k->n &&
-            (k->kind == TNL_NORMAL || k->kind == TNL_USER_DEFINED) &&
+            (k->kind == TNL_NORMAL || k->kind == TNL_USER_DEFINED ||
+             (k->kind == TNL_UNUSED && !t->of_sentencepiece)) &&
             !tnl_trie_add(t->arena, &t->trie, k->s, k->n, (int32_t)i))
             return no_memory(err);
     }

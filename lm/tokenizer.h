@@ -201,7 +201,8 @@ struct tnl_tokenizer {
     tnl_pairs pairs;
     tnl_trie trie; /* of the unigram model */
     tnl_trie user; /* user-defined pieces, which are never merged or normalized */
-    bool has_user, single_precision;
+    bool has_user;
+    bool of_sentencepiece; /* the unigram model sums scores as SentencePiece does */
     bool byte_fallback, fuse_unknown, ignore_merges;
     int32_t unknown;
     double unknown_score;
