@@ -3,6 +3,9 @@
  * functions. */
 #include "private.h"
 #include <ctype.h>
+#include <string.h>
+
+#include "tenon/core/text.h"
 
 /* A scope collects blocks: the body of a function, or of a branch of an If. */
 struct scope {
@@ -33,6 +36,7 @@ struct tn_builder {
     bool indexed;          /* `families` was filled */
     tnb_ptrmap last_names; /* function -> the name that it was last given */
     tnb_strmap next_name;  /* hint -> next number to try, as a pointer */
+    tnb_strmap texts;      /* text -> the function that was read from it */
 };
 
 tn_builder *
@@ -48,6 +52,7 @@ tn_builder_new(tn_ctx *ctx, const tn_module *base)
     tnb_strmap_init(&b->families, b->arena);
     tnb_strmap_init(&b->next_name, b->arena);
     tnb_strmap_init(&b->added, b->arena);
+    tnb_strmap_init(&b->texts, b->arena);
     return b;
 }
 
@@ -540,6 +545,22 @@ tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint)
     tnb_ptrmap_set(&b->last_names, func, (void *)(uintptr_t)name);
     index_function(b, name, func, key);
     return tn_global_var_of(b->ctx, name);
+}
+
+const tn_node *
+tn_builder_read_function(tn_builder *b, const char *file, const char *text)
+{
+    const tn_node *f = tnb_strmap_get(&b->texts, text);
+    if (f)
+        return f;
+    const size_t n = strlen(text);
+    const tn_module *m = tn_read_module(b->ctx, file, text, n);
+    if (!m || m->funcs.n != 1)
+        return NULL;
+    char *kept = TNB_NEW_N(b->arena, char, n + 1);
+    memcpy(kept, text, n + 1);
+    tnb_strmap_set(&b->texts, kept, m->funcs.at[0]);
+    return m->funcs.at[0];
 }
 
 const tn_expr *

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include "tenon/core/builder.h"
-#include "tenon/core/text.h"
 
 /* Of w: rows N, columns K. C rows of it and R of x are multiplied together; a group has G such C. */
 static const char tile_text[] =
@@ -92,9 +91,10 @@ put_tiles(tn_ctx *ctx, tnb_buf *b, const char *first, int64_t height, const char
 }
 
 static const tn_node *
-program(tn_ctx *ctx, tn_list batch, int64_t n, int64_t k, int64_t lanes, const char *dtype)
+program(tn_builder *to, tn_list batch, int64_t n, int64_t k, int64_t lanes, const char *dtype)
 {
     enum { GROUP = 32 /* rows of w */, LEAST_ROWS_FOR_GROUPS = 512 };
+    tn_ctx *ctx = tn_builder_ctx(to);
     const char *dims = "", *count = "T.int64(1)", *extents = "";
     bool single = true;
     tnb_buf b = {0};
@@ -145,8 +145,8 @@ program(tn_ctx *ctx, tn_list batch, int64_t n, int64_t k, int64_t lanes, const c
         put_tiles(ctx, &b, tn_strf(ctx, "%s %% R", count), 1,
                   tn_strf(ctx, "%s // R * R + t + i", count), lanes, k % lanes != 0);
     }
-    const tn_module *m = b.s ? tn_read_module(ctx, "matmul_rows", b.s, b.n) : NULL;
-    const tn_node *f = m ? tn_module_get(m, "matmul_rows") : NULL;
+    tnb_buf_putc(&b, 0);
+    const tn_node *f = b.failed ? NULL : tn_builder_read_function(to, "matmul_rows", b.s);
     tnb_buf_free(&b);
     return f ? f : tn_error(ctx, 0, TNB_INTERNAL, "a product of rows cannot be read");
 }
@@ -171,7 +171,7 @@ cpu_row_product(tn_builder *b, const tn_call *call, const tn_expr *w, const tn_t
             return NULL;
     }
     const tn_node *p =
-        program(ctx, batch, n, k, cpu_vector_bytes(ctx, target) / 4, tnb_dtype_print(d).s);
+        program(b, batch, n, k, cpu_vector_bytes(ctx, target) / 4, tnb_dtype_print(d).s);
     if (tn_is_error(p))
         return p;
     return tn_builder_call_tir(b, p, "matmul_rows", tn_listv(ctx, x, w, NULL), call->base.type);

@@ -26,8 +26,9 @@ typedef struct fuser {
     tn_builder *b;
     const tnk_graph *g;
     const tn_node *func;
-    bool wide;       /* sums of halves in float32 */
-    tnb_ptrmap lost; /* transposition's variable -> uses that went */
+    tn_builder *trial; /* of this function; NULL: not needed so far */
+    bool wide;         /* sums of halves in float32 */
+    tnb_ptrmap lost;   /* transposition's variable -> uses that went */
 } fuser;
 
 /* What the call transposes, if it swaps the last two axes alone. */
@@ -66,16 +67,18 @@ narrower(const fuser *f, const tn_expr *w, const tn_call *product)
 
 /* Whether the target legalizes this product by itself; what its rule adds to a builder is forgotten. */
 static bool
-has_own_rule(const fuser *f, const tn_call *call)
+has_own_rule(fuser *f, const tn_call *call)
 {
     const tn_target *t = f->pc->target;
     tn_registry *reg = tn_ctx_registry(f->ctx);
     const tn_legalizer *own = t && reg ? tn_find_legalizer(reg, "relax.matmul", t->kind) : NULL;
     if (!own)
         return false;
-    tn_builder *trial = tn_builder_new(f->ctx, NULL);
-    tn_builder_know(trial, f->func);
-    return own->legalize(trial, call, t, own->self) != NULL;
+    if (!f->trial) {
+        f->trial = tn_builder_new(f->ctx, NULL);
+        tn_builder_know(f->trial, f->func);
+    }
+    return own->legalize(f->trial, call, t, own->self) != NULL;
 }
 
 /* An index for each axis of an operand: `row` and `k`, before them the result's axes, 0 where the extent is 1. */
@@ -163,6 +166,7 @@ each(void *user, const tn_node *func)
     fuser *f = user;
     f->g = tnk_graph_new(f->ctx, func);
     f->func = func;
+    f->trial = NULL;
     tnb_ptrmap_init(&f->lost, tn_scratch(f->ctx));
     tn_rewriter products = {.ctx = f->ctx, .user = f, .pre = fuse_call, .reach = TN_REACH_GRAPH};
     const tn_node *out = tn_rewrite(&products, func);

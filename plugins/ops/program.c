@@ -124,9 +124,10 @@ program_call(program *p, const char *name, const char *text, tn_list args, const
 {
     tnb_buf b = {0};
     put_text(p, text, 0, &b);
-    const tn_module *m = b.failed ? NULL : tn_read_module(p->ctx, name, b.s, b.n);
+    tnb_buf_putc(&b, 0);
+    const tn_node *f = b.failed ? NULL : tn_builder_read_function(p->b, name, b.s);
     tnb_buf_free(&b);
-    if (!m || m->funcs.n != 1)
+    if (!f)
         return tn_error(p->ctx, 0, TNB_INTERNAL, "the tensor program %s cannot be read", name);
-    return tn_builder_call_tir(p->b, m->funcs.at[0], name, args, out);
+    return tn_builder_call_tir(p->b, f, name, args, out);
 }

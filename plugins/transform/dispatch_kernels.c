@@ -135,12 +135,12 @@ dispatch_kernel(dispatch *d, const tn_target *target, const char *name, const ch
         tnb_buf_puts(&b, value ? value : "");
         end += length + 2;
     }
-    const tn_module *m = b.failed ? NULL : tn_read_module(d->ctx, name, b.s, b.n);
+    tnb_buf_putc(&b, 0);
+    const tn_node *f = b.failed ? NULL : tn_builder_read_function(d->b, name, b.s);
     tnb_buf_free(&b);
-    if (!m || m->funcs.n != 1)
+    if (!f)
         return tn_error(d->ctx, 0, TNB_INTERNAL, "the kernel %s cannot be read", name);
-    return is_taken(d, target, m->funcs.at[0]) ? tn_builder_add_function(d->b, m->funcs.at[0], name)
-                                               : NULL;
+    return is_taken(d, target, f) ? tn_builder_add_function(d->b, f, name) : NULL;
 }
 
 /* ---- all calls ---- */

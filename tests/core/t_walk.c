@@ -395,6 +395,26 @@ equal_programs_are_added_once(void **state)
     assert_ptr_equal(tn_builder_add_function(c, program(ctx, "z", 2), "add"), r);
 }
 
+static void
+a_text_is_read_once(void **state)
+{
+    static const char text[] = "from tvm.script import tirx as T\n\n@T.prim_func\n"
+                               "def f(a: T.handle):\n    A = T.match_buffer(a, (4,))\n"
+                               "    for i in range(4):\n        A[i] = T.float32(1)\n";
+    char copy[sizeof text];
+    tn_ctx *ctx = *state;
+    tn_builder *b = tn_builder_new(ctx, NULL);
+    const tn_node *f = tn_builder_read_function(b, "f", text);
+    assert_non_null(tn_as_prim_func(f));
+    memcpy(copy, text, sizeof text);
+    assert_ptr_equal(tn_builder_read_function(b, "g", copy), f);
+    *strstr(copy, "(1)") = '['; /* neither what was read before, nor a program */
+    assert_null(tn_builder_read_function(b, "g", copy));
+    assert_int_not_equal(tnb_diags_errors(tn_diags(ctx)), 0);
+    tnb_diags_clear(tn_diags(ctx));
+    assert_ptr_equal(tn_builder_read_function(b, "f", text), f);
+}
+
 int
 main(void)
 {
@@ -415,6 +435,7 @@ main(void)
         T(a_call_of_a_function_gives_its_result_for_these_arguments),
         T(the_builder_normalises_and_names),
         T(equal_programs_are_added_once),
+        T(a_text_is_read_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,6 +66,10 @@ tn_builder_know(tn_builder *b, const tn_expr *function);
  * GlobalVar; a structurally equal function of the same hint family is reused. */
 TNB_EXPORT const tn_expr *
 tn_builder_add_function(tn_builder *b, const tn_node *func, const char *hint);
+/* The function of a text that holds one, as tn_read_module reads it; from the same text, for each layer of a model, it is read once
+ * and is the same function. NULL: the text has another number of functions, or after errors. */
+TNB_EXPORT const tn_node *
+tn_builder_read_function(tn_builder *b, const char *file, const char *text);
 /* R.call_tir of a PrimFunc just added: out type from the call. */
 TNB_EXPORT const tn_expr *
 tn_builder_call_tir(tn_builder *b, const tn_node *prim_func, const char *hint, tn_list args,
