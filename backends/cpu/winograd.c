@@ -7,6 +7,10 @@
  *     lv3 = R.call_tir(cls.winograd_product, (lv2, lv1), ..) # (36, O/8, tiles, 8): 36 convolutions by 1x1 kernels
  *     lv = R.call_tir(cls.winograd_result, (lv3,), ...)
  *
+ * Large images go through all three steps strip by strip, so that what is between the transforms stays in a core's caches:
+ *
+ *     lv = R.call_tir(cls.winograd, (x, lv1), ...)           # for rows of tiles: (parallel) data, product, result
+ *
  * F(4x4, 3x3) of Lavin and Gray. Transforms of the data and of the result are written out here:
  * a tile of 8 channels at a time in registers; tiles over the images' edges read zeros. What follows the result element by
  * element is fused to it (rules/finished.c). The target's attribute `winograd` turns this off: sums are less exact than
@@ -22,9 +26,12 @@ enum {
     POINTS = IN * IN, /* products of a tile */
     MAX_MIB = 512,    /* of what is between the transforms */
     LEAST_TILES = 12, /* fewer would only read the larger kernel */
+    LEAST_STRIPS = 8, /* for threads to share */
     FULL_OVERHEAD =
         400, /* cycles of both transforms for a tile and a vector of channels, with its memory */
 };
+
+#define STRIP_OF_L2 1.25 /* what is between the transforms of a strip, of the second cache */
 
 /* The points besides 0: one, and its inverse, of either sign. They make sums of similar size: with 1 and 2 the error is
  * three times as large. */
@@ -39,6 +46,9 @@ typedef struct winograd {
     int64_t lanes, top, left;          /* of a block; padding */
     int64_t out_rows, out_columns;
     int64_t tile_rows, tile_columns; /* of an image */
+    int64_t strip; /* rows of tiles that go through all steps together; 0: all of them */
+    cpu_caches caches;
+    int64_t registers; /* of vectors */
 } winograd;
 
 static int64_t
@@ -59,6 +69,21 @@ pays(const winograd *w)
                   in * out * l * l * 4 * (POINTS - 9) / 8;
     return tiles(w) >= LEAST_TILES && ours * 1.1 < direct &&
            t * (in + out) * l * POINTS * 4 <= MAX_MIB * 1048576.0;
+}
+
+/* Rows of tiles of a strip: as many as stay in the second cache, as long as the kernel, which every strip reads, is less than what the
+ * strips keep from going through memory. 0: no strips. */
+static int64_t
+rows_of_strip(const winograd *w)
+{
+    int64_t rows = w->n * w->tile_rows, most = 0;
+    double row = (double)((w->in + w->out) * w->lanes * POINTS * 4 * w->tile_columns);
+    double weights = (double)(w->in * w->out * w->lanes * w->lanes * POINTS * 4);
+    for (int64_t r = 1; r <= rows / LEAST_STRIPS; r++)
+        if (rows % r == 0 && row * (double)r <= STRIP_OF_L2 * (double)w->caches.l2 &&
+            weights * (double)(rows / r) <= row * (double)rows)
+            most = r;
+    return row * (double)rows > 2 * (double)w->caches.l2 ? most : 0;
 }
 
 /* ---- sums with small factors ---- */
@@ -203,11 +228,11 @@ loop(const winograd *w, const tn_expr *v, int64_t extent, tn_for_kind kind, cons
 }
 
 static const tn_node *
-registers(const winograd *w, int64_t vectors)
+registers(const winograd *w, const char *name, int64_t vectors)
 {
     tn_ctx *ctx = w->ctx;
-    return tn_buffer_new(ctx, "lines", tn_listv(ctx, tn_i64(ctx, vectors * w->lanes), NULL),
-                         TNB_F32, "local");
+    return tn_buffer_new(ctx, name, tn_listv(ctx, tn_i64(ctx, vectors * w->lanes), NULL), TNB_F32,
+                         "local");
 }
 
 static tn_list
@@ -224,16 +249,23 @@ typedef struct place {
     const tn_expr *tile, *lane;
 } place;
 
+/* What follows from its row, block and column. */
+static void
+locate(const winograd *w, place *p)
+{
+    tn_ctx *ctx = w->ctx;
+    p->image = tn_floordivi(ctx, p->row, w->tile_rows);
+    p->y = tn_muli(ctx, tn_floormodi(ctx, p->row, w->tile_rows), OUT);
+    p->x = tn_muli(ctx, p->column, OUT);
+    p->tile = tn_add(ctx, tn_muli(ctx, p->row, w->tile_columns), p->column);
+    p->lane = var(w, "c");
+}
+
 static place
 place_of(const winograd *w)
 {
-    tn_ctx *ctx = w->ctx;
     place p = {.row = var(w, "v_row"), .block = var(w, "v_block"), .column = var(w, "v_column")};
-    p.image = tn_floordivi(ctx, p.row, w->tile_rows);
-    p.y = tn_muli(ctx, tn_floormodi(ctx, p.row, w->tile_rows), OUT);
-    p.x = tn_muli(ctx, p.column, OUT);
-    p.tile = tn_add(ctx, tn_muli(ctx, p.row, w->tile_columns), p.column);
-    p.lane = var(w, "c");
+    locate(w, &p);
     return p;
 }
 
@@ -373,7 +405,7 @@ result_tile(const winograd *w, const place *p, const tn_node *m, const tn_node *
 enum { OUT_FUSABLE = 4, OPAQUE = 8 /* patterns of FuseOps */ };
 
 static const tn_expr *
-finish(winograd *w, tn_builder *b, const char *name, const tn_expr *input, const tn_node *out,
+finish(winograd *w, tn_builder *b, const char *name, tn_list inputs, const tn_node *out,
        const tn_type *type, int64_t pattern, bool scheduled)
 {
     tn_ctx *ctx = w->ctx;
@@ -383,7 +415,7 @@ finish(winograd *w, tn_builder *b, const char *name, const tn_expr *input, const
     f = tn_func_with_attr(ctx, f, "op_pattern", tn_i64(ctx, pattern));
     if (scheduled)
         f = tn_func_with_attr(ctx, f, "tirx.is_scheduled", tn_bool(ctx, true));
-    const tn_expr *call = tn_builder_call_tir(b, f, name, tn_listv(ctx, input, NULL), type);
+    const tn_expr *call = tn_builder_call_tir(b, f, name, inputs, type);
     return call;
 }
 
@@ -402,7 +434,7 @@ kernel(winograd *w, tn_builder *b, const tn_expr *k)
                .block = var(w, "v_in"),
                .column = var(w, "v_lane"),
                .lane = var(w, "c")};
-    const tn_node *in = tnk_te_input(w->te, "w", k->type), *lines = registers(w, 3 * IN);
+    const tn_node *in = tnk_te_input(w->te, "w", k->type), *lines = registers(w, "lines", 3 * IN);
     const tn_expr *dims[5] = {tn_i64(ctx, POINTS), tn_i64(ctx, w->out), tn_i64(ctx, w->in),
                               tn_i64(ctx, w->lanes), tn_i64(ctx, w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "kernel", dims, 5, TNB_F32);
@@ -434,8 +466,8 @@ kernel(winograd *w, tn_builder *b, const tn_expr *k)
                                   for_lines(w, a, IN, in_vectors(w, &p, &rows)), NULL);
     tnk_te_append(w->te, nest(w, &p, "winograd_kernel", w->out, w->in, w->lanes,
                               &(buffers){in, out, lines}, body, false));
-    const tn_expr *call =
-        finish(w, b, "winograd_kernel", k, out, type_of(w, dims, 5), OPAQUE, true);
+    const tn_expr *call = finish(w, b, "winograd_kernel", tn_listv(ctx, k, NULL), out,
+                                 type_of(w, dims, 5), OPAQUE, true);
     return tn_is_error(call) ? call : tn_emit(b, call, "kernel");
 }
 
@@ -445,13 +477,14 @@ data(winograd *w, tn_builder *b, const tn_expr *x)
     tn_ctx *ctx = w->ctx;
     w->te = tnk_te_new(ctx);
     place p = place_of(w);
-    const tn_node *in = tnk_te_input(w->te, "x", x->type), *lines = registers(w, POINTS);
+    const tn_node *in = tnk_te_input(w->te, "x", x->type), *lines = registers(w, "lines", POINTS);
     const tn_expr *dims[4] = {tn_i64(ctx, POINTS), tn_i64(ctx, w->in), tn_i64(ctx, tiles(w)),
                               tn_i64(ctx, w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "data", dims, 4, TNB_F32);
     tnk_te_append(w->te, nest(w, &p, "winograd_data", w->n * w->tile_rows, w->in, w->tile_columns,
                               &(buffers){in, out, lines}, data_tile(w, &p, in, out, lines), false));
-    const tn_expr *call = finish(w, b, "winograd_data", x, out, type_of(w, dims, 4), OPAQUE, true);
+    const tn_expr *call = finish(w, b, "winograd_data", tn_listv(ctx, x, NULL), out,
+                                 type_of(w, dims, 4), OPAQUE, true);
     return tn_is_error(call) ? call : tn_emit(b, call, "data");
 }
 
@@ -479,14 +512,147 @@ result(winograd *w, tn_builder *b, const tn_expr *m, const tn_type *type)
     tn_ctx *ctx = w->ctx;
     w->te = tnk_te_new(ctx);
     place p = place_of(w);
-    const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, OUT * IN);
+    const tn_node *in = tnk_te_input(w->te, "m", m->type), *lines = registers(w, "lines", OUT * IN);
     const tn_expr *dims[5] = {tn_i64(ctx, w->n), tn_i64(ctx, w->out), tn_i64(ctx, w->out_rows),
                               tn_i64(ctx, w->out_columns), tn_i64(ctx, w->lanes)};
     const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, w->d);
     tnk_te_append(w->te,
                   nest(w, &p, "winograd_result", w->n * w->tile_rows, w->out, w->tile_columns,
                        &(buffers){in, out, lines}, result_tile(w, &p, in, out, lines), true));
-    return finish(w, b, "winograd_result", m, out, type, OUT_FUSABLE, false);
+    return finish(w, b, "winograd_result", tn_listv(ctx, m, NULL), out, type, OUT_FUSABLE, false);
+}
+
+/* ---- all steps of a strip ---- */
+
+/* Vectors of the product that are summed at once: `tiles` for each of `blocks` of channels. */
+typedef struct sums {
+    int64_t tiles, blocks;
+} sums;
+
+static sums
+sums_of(const winograd *w, int64_t tiles)
+{
+    sums s = {.tiles = 1, .blocks = w->out % 2 ? 1 : 2};
+    int64_t most = (w->registers == 32 ? 28 : 12) / s.blocks, least = INT64_MAX;
+    for (int64_t t = most / 2; t <= most && t <= tiles; t++) {
+        int64_t all = (tiles + t - 1) / t * t;
+        if (all <= least) {
+            least = all;
+            s.tiles = t;
+        }
+    }
+    return s;
+}
+
+/* product[a, block, tile, ...] of the tiles of a strip, all sums of a few tiles and blocks in registers. */
+static const tn_stmt *
+product_of_strip(const winograd *w, const tn_node *d, const tn_node *k, const tn_node *out,
+                 const tn_node *acc, sums n, int64_t tiles)
+{
+    tn_ctx *ctx = w->ctx;
+    const tn_expr *a = var(w, "a"), *o = var(w, "o"), *g = var(w, "g"), *c = var(w, "rco"),
+                  *i = var(w, "rci"), *t[3], *b[3], *lane[3], *at[3];
+    for (int s = 0; s < 3; s++) {
+        t[s] = var(w, "t");
+        b[s] = var(w, "b");
+        lane[s] = var(w, "c");
+        at[s] = tn_add(ctx, tn_muli(ctx, t[s], n.blocks), b[s]);
+    }
+    const tn_expr *first = tn_min(ctx, tn_muli(ctx, g, n.tiles), tn_i64(ctx, tiles - n.tiles));
+    const tn_stmt *step[3];
+    step[0] =
+        tn_buffer_store_of(ctx, acc, tn_literal(ctx, TNB_F32, 0), register_at(w, at[0], lane[0]));
+    const tn_expr *left =
+        tn_buffer_load_of(ctx, d, tn_listv(ctx, a, c, tn_add(ctx, first, t[1]), i, NULL));
+    const tn_expr *right =
+        tn_buffer_load_of(ctx, k,
+                          tn_listv(ctx, a, tn_add(ctx, tn_muli(ctx, o, n.blocks), b[1]), c, i,
+                                   lane[1], NULL));
+    tn_list sum = register_at(w, at[1], lane[1]);
+    step[1] =
+        tn_buffer_store_of(ctx, acc,
+                           tn_add(ctx, tn_buffer_load_of(ctx, acc, sum), tn_mul(ctx, left, right)),
+                           sum);
+    step[2] =
+        tn_buffer_store_of(ctx, out, tn_buffer_load_of(ctx, acc, register_at(w, at[2], lane[2])),
+                           tn_listv(ctx, a, tn_add(ctx, tn_muli(ctx, o, n.blocks), b[2]),
+                                    tn_add(ctx, first, t[2]), lane[2], NULL));
+    for (int s = 0; s < 3; s++) {
+        step[s] = loop(w, lane[s], w->lanes, TN_FOR_VECTORIZED, step[s]);
+        step[s] = loop(w, b[s], n.blocks, TN_FOR_UNROLLED, step[s]);
+        step[s] = loop(w, t[s], n.tiles, TN_FOR_UNROLLED, step[s]);
+    }
+    step[1] = loop(w, c, w->in, TN_FOR_SERIAL, loop(w, i, w->lanes, TN_FOR_SERIAL, step[1]));
+    const tn_stmt *all = tn_seqv(ctx, step[0], step[1], step[2], NULL);
+    all = loop(w, g, (tiles + n.tiles - 1) / n.tiles, TN_FOR_SERIAL, all);
+    return loop(w, a, POINTS, TN_FOR_SERIAL, loop(w, o, w->out / n.blocks, TN_FOR_SERIAL, all));
+}
+
+/* The place of a tile of a strip, whose buffers have tiles of their own. */
+static place
+place_in_strip(const winograd *w, const tn_expr *strip, const tn_expr *row)
+{
+    tn_ctx *ctx = w->ctx;
+    place p = {.row = tn_add(ctx, tn_muli(ctx, strip, w->strip), row),
+               .block = var(w, "block"),
+               .column = var(w, "x")};
+    locate(w, &p);
+    p.tile = tn_add(ctx, tn_muli(ctx, row, w->tile_columns), p.column);
+    return p;
+}
+
+static const tn_stmt *
+through_strip(const winograd *w, const place *p, const tn_expr *row, int64_t blocks,
+              const tn_stmt *tile)
+{
+    tile = loop(w, p->column, w->tile_columns, TN_FOR_SERIAL, tile);
+    return loop(w, row, w->strip, TN_FOR_SERIAL, loop(w, p->block, blocks, TN_FOR_SERIAL, tile));
+}
+
+static const tn_expr *
+by_strips(winograd *w, tn_builder *b, const tn_expr *x, const tn_expr *k, const tn_type *type)
+{
+    tn_ctx *ctx = w->ctx;
+    w->te = tnk_te_new(ctx);
+    int64_t n_tiles = w->strip * w->tile_columns;
+    sums n = sums_of(w, n_tiles);
+    const tn_node *in = tnk_te_input(w->te, "x", x->type),
+                  *weights = tnk_te_input(w->te, "k", k->type);
+    const tn_expr *dims[5] = {tn_i64(ctx, w->n), tn_i64(ctx, w->out), tn_i64(ctx, w->out_rows),
+                              tn_i64(ctx, w->out_columns), tn_i64(ctx, w->lanes)};
+    const tn_node *out = tnk_te_buffer(w->te, "result", dims, 5, w->d);
+    const tn_node *between[2];
+    for (int i = 0; i < 2; i++)
+        between[i] =
+            tn_buffer_new(ctx, i ? "product" : "data",
+                          tn_listv(ctx, tn_i64(ctx, POINTS), tn_i64(ctx, i ? w->out : w->in),
+                                   tn_i64(ctx, n_tiles), tn_i64(ctx, w->lanes), NULL),
+                          TNB_F32, "global");
+    const tn_node *lines[2] = {registers(w, "lines", POINTS), registers(w, "lines", OUT * IN)},
+                  *acc = registers(w, "sums", n.tiles * n.blocks);
+    const tn_expr *i = var(w, "i"), *strip = var(w, "v_strip"),
+                  *row[2] = {var(w, "row"), var(w, "row")};
+    const place from = place_in_strip(w, strip, row[0]), to = place_in_strip(w, strip, row[1]);
+    const tn_stmt *body = tn_seqv(
+        ctx, through_strip(w, &from, row[0], w->in, data_tile(w, &from, in, between[0], lines[0])),
+        product_of_strip(w, between[0], weights, between[1], acc, n, n_tiles),
+        through_strip(w, &to, row[1], w->out, result_tile(w, &to, between[1], out, lines[1])),
+        NULL);
+    int64_t strips = w->n * w->tile_rows / w->strip;
+    const tn_node *iter = tn_iter_var_of(ctx, tn_range_of(ctx, tn_i64(ctx, 0), tn_i64(ctx, strips)),
+                                         strip, TN_ITER_SPATIAL, NULL);
+    tn_block all = {.name = "winograd",
+                    .iters = tn_listv(ctx, iter, NULL),
+                    .allocs = tn_listv(ctx, between[0], between[1], lines[0], lines[1], acc, NULL),
+                    .reads =
+                        tn_listv(ctx, tn_region_full(ctx, in), tn_region_full(ctx, weights), NULL),
+                    .writes = tn_listv(ctx, tn_region_full(ctx, out), NULL),
+                    .annotations = tn_dictv(ctx, CPU_FINISHED, tn_bool(ctx, true), NULL),
+                    .body = body};
+    const tn_stmt *realize = tn_block_realize_of(ctx, tn_listv(ctx, i, NULL), tn_bool(ctx, true),
+                                                 tn_block_of(ctx, &all));
+    tnk_te_append(w->te, loop(w, i, strips, TN_FOR_PARALLEL, realize));
+    return finish(w, b, "winograd", tn_listv(ctx, x, k, NULL), out, type, OUT_FUSABLE, false);
 }
 
 /* ---- which convolutions ---- */
@@ -567,6 +733,11 @@ cpu_legalize_winograd(tn_builder *b, const tn_call *call, const tn_target *targe
         !cpu_is_constant(b, call->args.at[1]))
         return NULL;
     const tn_expr *k = kernel(&w, b, call->args.at[1]);
+    w.caches = cpu_caches_of(target);
+    w.registers = cpu_vector_bytes(w.ctx, target) == 64 ? 32 : 16;
+    w.strip = rows_of_strip(&w);
+    if (w.strip && !tn_is_error(k))
+        return by_strips(&w, b, call->args.at[0], k, call->base.type);
     const tn_expr *d = data(&w, b, call->args.at[0]);
     return tn_is_error(k) || tn_is_error(d) ? tn_error_node(w.ctx)
                                             : result(&w, b, product(&w, b, d, k), call->base.type);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Random convolutions by constant 3x3 kernels with enough channels for Winograd's form, with what may follow them, against
-NumPy; for vectors of 32 and of 16 bytes. The target's attribute turns the form off."""
+NumPy; for vectors of 64, 32 and 16 bytes. Large images, with a small second cache, go through all steps strip by strip. The target's
+attribute turns the form off."""
 import os
 import random
 import sys
@@ -21,6 +22,8 @@ from clitest import check, done, path, tenon, write  # noqa: E402
 from formulas_nn import convolve  # noqa: E402
 
 KINDS = ['"kind": "cpu"', '"kind": "cpu", "mcpu": "x86-64-v2"']
+if "avx512vl" in open("/proc/cpuinfo").read():
+    KINDS.append('"kind": "cpu", "mcpu": "x86-64-v4"')
 
 
 def follow(d, y, channels, like_x):
@@ -42,12 +45,14 @@ def follow(d, y, channels, like_x):
     return lines, name, y
 
 
-def case(seed):
+def case(seed, large):
     d = random.Random(seed)
-    channels, out = (d.choice([24, 32, 40, 56]) for _ in range(2))
+    channels, out = (d.choice([32, 48] if large else [24, 32, 40, 56]) for _ in range(2))
     if d.random() < 0.3:
         out = channels
     n, rows, columns = d.choice([1, 1, 2, 3]), d.randint(13, 24), d.randint(13, 24)
+    if large:
+        n, rows, columns = d.choice([1, 2]), d.choice([31, 32, 36, 40]), d.randint(98, 124)
     pad = d.choice([[1] * 4, [1] * 4, [0] * 4, [0, 1, 2, 1], [2, 0, 0, 1]])
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, (n, channels, rows, columns)).astype(np.float32)
@@ -71,18 +76,22 @@ def main():
     first, count = 1, 100 if os.environ.get("TENON_LONG") else 8
     if len(sys.argv) > 1:
         first, count = int(sys.argv[1]), 1
-    taken = 0
+    taken = strips = 0
     for seed in range(first, first + count):
-        text, x, y = case(seed)
+        large = seed % 4 == 1
+        text, x, y = case(seed, large)
         module = write(f"{seed}.py", text)
         np.save(path(f"{seed}.x.npy"), x)
         np.save(path(f"{seed}.y.npy"), y.astype(np.float32))
-        kind = KINDS[seed % 2]
+        kind = KINDS[seed % len(KINDS)] + (', "l2_bytes": 393216' if large else "")
         r = tenon("run", module, "-t", f"{{{kind}}}", "-i", f"x={path(f'{seed}.x.npy')}", "--expect",
                   f"output0={path(f'{seed}.y.npy')}", "--rtol", "1e-5", "--atol", "2e-5")
         check(r.returncode == 0, f"convolution {seed}, {x.shape} to {y.shape}, {kind}", r)
-        taken += "winograd_product" in legalized(module, f"{{{kind}}}")
+        form = legalized(module, f"{{{kind}}}")
+        strips += large and "cls.winograd," in form
+        taken += large or "winograd_product" in form
     check(count == 1 or taken > count // 2, f"{taken} of {count} take Winograd's form")
+    check(strips == len(range(first, first + count)[::4]), f"{strips} of them strip by strip")
     check("winograd" not in legalized(module, f'{{{kind}, "winograd": 0}}'), "winograd = 0 turns it off")
     done()
 
