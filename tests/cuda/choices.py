@@ -73,6 +73,10 @@ for n, (choices, shared, orders) in enumerate(CASES):
         gpu = tenon("run", made, *INPUTS, "-o", path("cuda"), env=sim(order))
         a, b = (numbers(path(d))[0] if x.returncode == 0 else [] for d, x in (("cpu", cpu), ("cuda", gpu)))
         check(len(a) == len(b) > 0 and all(abs(x - y) <= 2e-3 * (1 + abs(x)) for x, y in zip(a, b)), f"{what}, {order}: as on the cpu", gpu)
+    if shared > 99 * 1024:
+        r = tenon("run", made, *INPUTS, env=dict(sim({}), CUDASIM_ARCH="86"))
+        clitest.refused(f"{what}: a device that gives a block less", r, f"kernel '{record['name']}", f"{shared} of the launch", f"at most {99 * 1024}",
+                        "max_dynamic_shared_memory_per_block=" + str(99 * 1024), status=(1,))
     if n == 0:
         r = tenon("show", "kernel", model, record["name"], *TARGET, "--set", "target.cuda.max_dynamic_shared_memory_per_block=65536", "--tuning-db", chosen, "--cost")
         check(r.returncode == 0 and f"memory          {shared}" not in r.stdout, "a record of a target that gives more is not taken", r)

@@ -222,10 +222,22 @@ cuDeviceTotalMem_v2(size_t *out, CUdevice d)
     return check_device(d);
 }
 
+int
+cu_most_shared(void)
+{
+    static const struct {
+        int arch, kib;
+    } known[] = {{75, 64}, {80, 163}, {86, 99}, {87, 163}, {89, 99}, {120, 99}, {121, 99}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].arch == cu.arch)
+            return known[i].kib << 10;
+    return 227 << 10;
+}
+
 CUresult
 cuDeviceGetAttribute(int *out, int attribute, CUdevice d)
 {
-    static const struct {
+    const struct {
         int attribute, value;
     } values[] = {
         {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
@@ -249,10 +261,11 @@ cuDeviceGetAttribute(int *out, int attribute, CUdevice d)
         {40 /* copy engines */, 2},
         {41 /* unified addresses */, 1},
         {78 /* priorities */, 1},
-        {81 /* shared memory of a multiprocessor */, 228 << 10},
+        {81 /* shared memory of a multiprocessor */,
+         cu_most_shared() + (cu.arch < 80 ? 0 : 1 << 10)},
         {82 /* registers of a multiprocessor */, 65536},
         {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
-        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 227 << 10},
+        {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, cu_most_shared()},
         {106 /* blocks of a multiprocessor */, 32},
         {CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1},
     };

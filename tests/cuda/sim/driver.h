@@ -157,6 +157,10 @@ typedef struct cu_driver {
 } cu_driver;
 extern cu_driver cu;
 
+/* Bytes of shared memory that a launch may give a block of a device of CUDASIM_ARCH. */
+int
+cu_most_shared(void);
+
 /* Locks, and checks that there is a current context that has not failed. Not CUDA_SUCCESS: not locked. */
 CUresult
 cu_enter(CUcontext *out);

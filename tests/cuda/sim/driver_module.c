@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { USUAL_SHARED = 48 << 10, MOST_SHARED = 227 << 10 };
+enum { USUAL_SHARED = 48 << 10 };
 
 /* ---- modules ---- */
 
@@ -171,7 +171,7 @@ cuFuncSetAttribute(CUfunction f, int attribute, int value)
         return cu_leave(CUDA_ERROR_INVALID_HANDLE);
     if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
         return cu_leave(CUDA_SUCCESS);
-    if (value < 0 || value + (int)sim_info(f->kernel).shared_bytes > MOST_SHARED)
+    if (value < 0 || value + (int)sim_info(f->kernel).shared_bytes > cu_most_shared())
         return cu_leave(CUDA_ERROR_INVALID_VALUE);
     f->dynamic = value;
     return cu_leave(CUDA_SUCCESS);
