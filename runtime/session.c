@@ -319,11 +319,17 @@ read_dl(const tnb_dltensor *dl, const char *name, tnr_binding *out, tnb_err *err
     if (dl->ndim < 0 || dl->ndim > TNR_BINDING_DIMS || (dl->ndim && !dl->shape))
         return tnb_fail(err, TNB_SHAPE, "'%s': a tensor of DLPack of %" PRId32 " dimensions", name,
                         dl->ndim);
+    bool empty = false; /* then strides say nothing; NumPy gives zeros */
+    for (int32_t i = 0; i < dl->ndim; i++)
+        empty |= dl->shape[i] == 0;
     int64_t step = 1;
-    for (int32_t i = dl->ndim; i-- > 0 && dl->strides;) {
-        if (dl->shape[i] > 1 && dl->strides[i] != step)
-            return tnb_fail(err, TNB_UNSUPPORTED, "'%s': the tensor of DLPack is not compact",
-                            name);
+    for (int32_t i = dl->ndim; i-- > 0 && dl->strides && !empty;) {
+        if (dl->shape[i] > 1 && dl->strides[i] != step) {
+            (void)tnb_fail(err, TNB_UNSUPPORTED, "'%s': the tensor of DLPack is not compact", name);
+            tnb_hint(err, "copy it to dense row-major memory (numpy.ascontiguousarray, "
+                          "torch.Tensor.contiguous)");
+            return TNB_UNSUPPORTED;
+        }
         step = (int64_t)((uint64_t)step * (uint64_t)dl->shape[i]);
     }
     out->data = dl->data ? (char *)dl->data + dl->byte_offset : NULL;

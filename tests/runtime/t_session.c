@@ -296,6 +296,93 @@ an_allocators_memory_is_looked_at(void **state)
     tnr_session_close(s);
 }
 
+/* Whether the elements of a tensor lie one behind the other in row-major order, found one by one. */
+static bool
+lies_dense(const int64_t shape[3], const int64_t *strides)
+{
+    int64_t k = 0;
+    for (int64_t a = 0; a < shape[0]; a++)
+        for (int64_t b = 0; b < shape[1]; b++)
+            for (int64_t c = 0; c < shape[2]; c++, k++)
+                if (strides && a * strides[0] + b * strides[1] + c * strides[2] != k)
+                    return false;
+    return true;
+}
+
+/* Extents of 0, 1 and more with strides of every kind. NumPy gives zeros for an array of no elements, and anything for an extent of 1. */
+static void
+dlpack_is_taken_where_its_elements_lie_dense(void **state)
+{
+    (void)state;
+    static const char text[] = "@I.ir_module\n"
+                               "class Module:\n"
+                               "    @R.function\n"
+                               "    def main(x: R.Tensor((\"a\", \"b\", \"c\"), \"float32\")):\n"
+                               "        return R.add(x, x)\n";
+    tn_ctx *ctx = tn_ctx_new(registry);
+    tnk_model model = {.module = tn_read_module(ctx, "cube.py", text, sizeof text - 1)};
+    const char *target = "cpu", *file = in_scratch("cube.tno");
+    tnk_compile_options how = {
+        .conf = conf, .targets = &target, .n_targets = 1, .jobs = 1, .output = file};
+    tnk_compile_result result;
+    assert_true(model.module && tnk_compile(ctx, &model, &how, &result) == TNB_OK);
+    tn_ctx_free(ctx);
+    tnr_session_options so = {.runtime = rt};
+    tnr_session *s = NULL;
+    OK(tnr_session_open(file, &so, &s, &err));
+    static float x[64], y[64];
+    for (int i = 0; i < 64; i++)
+        x[i] = (float)i;
+    static const int64_t steps[] = {0, 1, 2, 3, 4, 6, 9, -1};
+    int taken = 0, refused_ones = 0;
+    enum { STEPS = sizeof steps / sizeof *steps };
+    for (int e = 0; e < 3 * 3 * 3; e++)
+        for (int n = 0; n <= STEPS * STEPS * STEPS; n++) {
+            int64_t shape[3] = {e / 9, e / 3 % 3, e % 3}, strides[3], dense[3];
+            for (int i = 0, left = n; i < 3; i++, left /= STEPS)
+                strides[i] = steps[left % STEPS];
+            dense[2] = 1, dense[1] = shape[2], dense[0] = shape[1] * shape[2];
+            const bool none = n == STEPS * STEPS * STEPS;
+            const int64_t count = shape[0] * dense[0];
+            tnb_dltensor in = {.data = x,
+                               .ndim = 3,
+                               .shape = shape,
+                               .strides = none ? NULL : strides,
+                               .dtype = TNB_F32,
+                               .device = {TNB_CPU, 0}};
+            tnb_dltensor out = {.data = y,
+                                .ndim = 3,
+                                .shape = shape,
+                                .strides = dense,
+                                .dtype = TNB_F32,
+                                .device = {TNB_CPU, 0}};
+            tnb_dltensor *pair[2] = {&in, &out};
+            const bool fine = lies_dense(shape, in.strides);
+            for (int turn = 0; turn < 2; turn++) { /* as an input, and as an output */
+                tnr_binding a = {.dl = pair[turn]}, b = {.dl = pair[!turn]};
+                pair[turn]->data = x, pair[!turn]->data = y;
+                for (int i = 0; i < 64; i++)
+                    x[i] = (float)i, y[i] = -1;
+                tnb_err err = {0};
+                tnb_status st = tnr_session_run(s, &a, 1, &b, 1, &err);
+                if (fine != (st == TNB_OK))
+                    fail_msg("[%d, %d, %d] with steps %d, %d, %d: %s", (int)shape[0], (int)shape[1],
+                             (int)shape[2], (int)strides[0], (int)strides[1], (int)strides[2],
+                             st == TNB_OK ? "taken" : err.message);
+                for (int64_t i = 0; i < 8; i++)
+                    assert_float_equal(y[i], fine && i < count ? 2 * x[i] : -1, 0);
+                if (!fine) {
+                    assert_int_equal(st, TNB_UNSUPPORTED);
+                    assert_non_null(strstr(err.message, "is not compact"));
+                    assert_non_null(strstr(err.hint, "contiguous"));
+                }
+                taken += fine, refused_ones += !fine;
+            }
+        }
+    assert_true(taken > 1000 && refused_ones > 1000);
+    tnr_session_close(s);
+}
+
 int
 main(void)
 {
@@ -305,6 +392,7 @@ main(void)
         cmocka_unit_test(messages_speak_of_the_callers_arguments),
         cmocka_unit_test(options_without_effect_are_refused),
         cmocka_unit_test(memory_that_is_not_aligned_is_told_of),
+        cmocka_unit_test(dlpack_is_taken_where_its_elements_lie_dense),
         cmocka_unit_test(an_allocators_memory_is_looked_at),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
