@@ -263,34 +263,49 @@ random_tensor(tnr_device *dev, const tnr_io *io, const int64_t *example, uint64_
     return st;
 }
 
+/* A dimension that whoever runs the model may choose: its symbol, and where it comes first. */
+typedef struct extent {
+    const char *symbol;
+    uint32_t param;
+    int32_t axis;
+} extent;
+enum { EXTENTS = 64 };
+
+/* Each once; what is computed from others is not chosen. */
+static uint32_t
+find_extents(const tnr_signature *sig, extent *out)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < sig->n_params; i++)
+        for (int32_t k = 0; k < sig->params[i].ndim && n < EXTENTS; k++) {
+            const char *symbol = sig->params[i].symbols[k];
+            bool new = symbol && !strchr(symbol, ' ');
+            for (uint32_t j = 0; new &&j < n; j++)
+                new = strcmp(out[j].symbol, symbol) != 0;
+            if (new)
+                out[n++] = (extent){symbol, i, k};
+        }
+    return n;
+}
+
 /* The extents that made-up inputs take for symbols, in one line; or that nobody knows any that fit. */
 static void
 tell_extents(const tnt_args *a, const tnr_signature *sig, bool compiled)
 {
-    const char *told[64];
-    uint32_t n = 0;
+    extent told[EXTENTS];
     if (tnt_has(a, "quiet") && sig->example_shapes)
         return;
-    for (uint32_t i = 0; i < sig->n_params; i++)
-        for (int32_t k = 0; k < sig->params[i].ndim && n < 64; k++) {
-            const char *symbol = sig->params[i].symbols[k];
-            bool new =
-                symbol && !strchr(symbol, ' '); /* what is computed from others is not given */
-            for (uint32_t j = 0; new &&j < n; j++)
-                new = strcmp(told[j], symbol) != 0;
-            if (!new)
-                continue;
-            if (sig->example_shapes)
-                fprintf(stderr, "%s%s = %lld", n ? ", " : "  dynamic extents: ", symbol,
-                        (long long)sig->example_shapes[i][k]);
-            else
-                fprintf(stderr, "%s%s",
-                        n ? ", "
-                          : "  no valid extents found for the random inputs\n  hint: set some with "
-                            "--dim NAME=N: ",
-                        symbol);
-            told[n++] = symbol;
-        }
+    uint32_t n = find_extents(sig, told);
+    for (uint32_t i = 0; i < n; i++)
+        if (sig->example_shapes)
+            fprintf(stderr, "%s%s = %lld", i ? ", " : "  dynamic extents: ", told[i].symbol,
+                    (long long)sig->example_shapes[told[i].param][told[i].axis]);
+        else
+            fprintf(stderr, "%s%s",
+                    i ? ", "
+                      : "  no valid extents found for the random inputs\n  hint: set some with "
+                        "--dim NAME=N: ",
+                    told[i].symbol);
     if (!n)
         return;
     fputs("\n", stderr);
@@ -299,7 +314,29 @@ tell_extents(const tnt_args *a, const tnr_signature *sig, bool compiled)
                 compiled ? "  hint: --dim '%s=N' chooses one, or -i gives inputs\n"
                          : "  hint: -i gives inputs with others; `tenon compile` with --dim '%s=N' "
                            "fixes one\n",
-                told[0]);
+                told[0].symbol);
+}
+
+/* Which of several extents is too small the run cannot tell: all are named that the text has room for. */
+static void
+hint_larger(const tnt_args *a, const extent *told, uint32_t n, tnb_err *err)
+{
+    const char *what = "the random inputs may be too small";
+    if (tnt_is_artifact(a->operands[0])) {
+        tnb_hint(err, "%s: give others with -i", what);
+        return;
+    }
+    if (n == 1) {
+        tnb_hint(err, "%s: --dim '%s=N' chooses an extent", what, told[0].symbol);
+        return;
+    }
+    char names[128];
+    size_t used = 0;
+    for (uint32_t i = 0; i < n && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 told[i].symbol);
+    tnb_hint(err, "%s: --dim NAME=N chooses an extent, of %s%s", what, names,
+             used < sizeof names ? "" : "...");
 }
 
 void
@@ -308,20 +345,14 @@ tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err)
     const bool index = err->status == TNB_BOUNDS; /* whose hint is for a target's settings */
     if ((*err->hint && !index) || tnt_has(a, "input") || !sig->n_params)
         return;
-    for (uint32_t i = 0; sig->example_shapes && !index && i < sig->n_params; i++)
-        for (int32_t k = 0; k < sig->params[i].ndim; k++) {
-            const char *symbol = sig->params[i].symbols[k];
-            if (symbol && !strchr(symbol, ' ')) {
-                tnb_hint(err,
-                         tnt_is_artifact(a->operands[0])
-                             ? "the random inputs may be too small: give others with -i"
-                             : "the random inputs may be too small: --dim '%s=N' chooses an extent",
-                         symbol);
-                return;
-            }
-        }
-    tnb_hint(err,
-             "the inputs are random: where they are indices or lengths, give real ones with -i");
+    extent told[EXTENTS];
+    uint32_t n = sig->example_shapes && !index ? find_extents(sig, told) : 0;
+    if (n)
+        hint_larger(a, told, n, err);
+    else
+        tnb_hint(
+            err,
+            "the inputs are random: where they are indices or lengths, give real ones with -i");
 }
 
 /* Whether --bind names the input that `text`, an input as NAME=FILE, is for: it is none any more. Says so. */

@@ -68,6 +68,19 @@ for command in (("run",), ("bench", "--runs", "1")):
     refused(f"{command[0]} of the model", tenon(*command, late), "hint: the random inputs may be too small: --dim 'n=N'", status=(1,))
     refused(f"{command[0]} of the artifact", tenon(*command, out), "hint: the random inputs may be too small: give others with -i", status=(1,))
 
+# which of several it is nobody knows: each is named, as often as they are
+SEVERAL = (("n", "m"), ("batch", "width", "n"), tuple(f"a_long_name_of_an_extent_{i}" for i in range(9)))
+for symbols in SEVERAL:
+    params = ", ".join(f'x{i}: R.Tensor(("{symbol}", 3), "float32")' for i, symbol in enumerate(symbols))
+    several = module("several", symbols, f's: R.Tensor((2,), "int64"), {params}',
+                     ["shape: R.Shape(ndim=2) = R.tensor_to_shape(s)", "x = R.concat(({}), axis=0)".format(", ".join(f"x{i}" for i in range(len(symbols)))),
+                      "y = R.reshape(x, shape)"])
+    r = tenon("run", several)
+    hint = r.stderr.partition("may be too small: --dim NAME=N chooses an extent, of ")[2].splitlines()[:1]
+    named = hint and hint[0].removesuffix("...").split(", ")
+    check(r.returncode == 1 and named and len(named) >= min(len(symbols), 4) and all(a.startswith(b) for a, b in zip(symbols, named)) and
+          hint[0].endswith("...") == (named != list(symbols)), f"the hint names the extents {', '.join(symbols)}", r)
+
 # an input whose axes stand in another order, for dimensions that are known and others
 named = module("named", "nhw", 'x: R.Tensor(("n", 3, "h", "w"), "float32")', ["y = R.nn.relu(x)"])
 for shape, order in (((1, 5, 7, 3), "(0, 3, 1, 2)"), ((3, 5, 7, 4), "(1, 0, 2, 3)"), ((1, 5, 7, 4), None)):
