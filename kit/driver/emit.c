@@ -133,8 +133,6 @@ emit_program(emission *e)
     if (st == TNB_OK)
         st = put_c(e, tnb_printf(e->arena, "%s.c", p), &source);
     if (st == TNB_OK)
-        st = put_file(e, e->opt->output, tnb_printf(e->arena, "%s.h", p), header.s, header.n);
-    if (st == TNB_OK && e->folder != e->opt->output)
         st = put_file(e, e->folder, tnb_printf(e->arena, "%s.h", p), header.s, header.n);
     tnb_buf_free(&source);
     tnb_buf_free(&header);
@@ -201,7 +199,7 @@ emit_constants(emission *e)
 /* ---- headers and options ---- */
 
 static tnb_status
-copy_support(emission *e, const char *name, const char *to)
+copy_support(emission *e, const char *name)
 {
     const tnb_places *p = tnb_places_get();
     if (!p)
@@ -214,7 +212,7 @@ copy_support(emission *e, const char *name, const char *to)
     tnb_err err = {0};
     if (tnb_read_file(tnb_path_join(e->arena, from, name), 1 << 20, &text, &n, &err) != TNB_OK)
         return failed(e, &err);
-    tnb_status st = put_file(e, to, name, text, n);
+    tnb_status st = put_file(e, e->folder, name, text, n);
     free(text);
     return st;
 }
@@ -238,10 +236,9 @@ emit_c(emission *e)
     TNB_TRY(emit_program(e));
     TNB_TRY(emit_kernels(e));
     TNB_TRY(emit_constants(e));
-    TNB_TRY(copy_support(e, "tenon_aot_run.h", e->folder));
-    TNB_TRY(copy_support(e, "tenon_aot_packed.h", e->folder));
-    TNB_TRY(copy_support(e, "tenon_aot.h", e->opt->output));
-    return e->folder == e->opt->output ? TNB_OK : copy_support(e, "tenon_aot.h", e->folder);
+    TNB_TRY(copy_support(e, "tenon_aot_run.h"));
+    TNB_TRY(copy_support(e, "tenon_aot_packed.h"));
+    return copy_support(e, "tenon_aot.h");
 }
 
 /* Takes a file over from the folder where the compiler worked. */
@@ -291,6 +288,7 @@ remove_earlier(const emission *e)
                                    tnb_printf(e->arena, "lib%s.a", e->opt->prefix)));
 }
 
+/* The caller's folder changes when everything is made: headers beside objects of an earlier version would describe what those are not. */
 static tnb_status
 emit_objects(emission *e)
 {
@@ -317,6 +315,10 @@ emit_objects(emission *e)
     for (uint32_t i = 0; st == TNB_OK && !library && i < e->files.n; i++)
         st = take(e,
                   tnb_printf(e->arena, "%.*s.o", (int)strlen(e->files.at[i]) - 2, e->files.at[i]));
+    if (st == TNB_OK)
+        st = take(e, tnb_printf(e->arena, "%s.h", e->opt->prefix));
+    if (st == TNB_OK)
+        st = take(e, "tenon_aot.h");
     tnb_temporary_remove(folder);
     return st;
 }

@@ -463,6 +463,42 @@ def names():
 
 
 @case
+def kept():
+    """A folder stays as it is when the emission of another model under the same name fails: no header of one model beside objects of the other."""
+    other = module("other", """    @R.function
+    def main(x: R.Tensor((4,), "float32"), y: R.Tensor((4,), "float32")):
+        return R.add(x, y)
+""")
+    refused_model = module("counted", """    @R.function
+    def main(x: R.Tensor((7,), "float32")) -> R.Tensor(dtype="int64", ndim=2):
+        return R.nonzero(x)
+""")
+    failing = write("failing-cc", f"""#!/bin/sh
+case "$*" in
+*net_constants*) echo "no space left" >&2; exit 1 ;;
+esac
+exec {CC[0]} "$@"
+""")
+    os.chmod(failing, 0o755)
+
+    def held(folder):
+        return {f: open(os.path.join(folder, f), "rb").read() for f in os.listdir(folder)} if os.path.isdir(folder) else {}
+    for emit in ("c", "obj", "static-lib"):
+        for there in (True, False):
+            folder = path(f"kept-{emit}-{there}")
+            if there:
+                r = tenon("compile", os.path.join(DIGITS, "digits.onnx"), f"--emit={emit}", "--prefix", "net", "-o", folder)
+                check(r.returncode == 0, f"--emit={emit}", r)
+            before = held(folder)
+            refused(f"--emit={emit} of a model that is refused", tenon("compile", refused_model, f"--emit={emit}", "--prefix", "net", "-o", folder), "main")
+            check(held(folder) == before, f"--emit={emit} of a model that is refused leaves {sorted(before)}, not {sorted(held(folder))}")
+            if emit != "c":
+                refused(f"--emit={emit} with a compiler that fails",
+                        tenon("compile", other, f"--emit={emit}", "--prefix", "net", "-o", folder, "--set", f"target.cpu.cc={failing}"), "no space left")
+                check(held(folder) == before, f"--emit={emit} with a compiler that fails leaves {sorted(before)}, not {sorted(held(folder))}")
+
+
+@case
 def machines():
     model = os.path.join(DIGITS, "digits.onnx")
     for emit in ("c", "obj", "static-lib"):
