@@ -204,7 +204,7 @@ tnl_finish(tnl_tokenizer *t, tnb_err *err)
             return no_memory(err);
         if (t->model == TNL_UNIGRAM_MODEL && k->n &&
             (k->kind == TNL_NORMAL || k->kind == TNL_USER_DEFINED ||
-             (k->kind == TNL_UNUSED && !t->of_sentencepiece)) &&
+             (k->kind == TNL_UNUSED && !k->added && !t->of_sentencepiece)) &&
             !tnl_trie_add(t->arena, &t->trie, k->s, k->n, (int32_t)i))
             return no_memory(err);
     }

@@ -289,12 +289,29 @@ unigram_sums_are_those_of_the_file_s_library(void **state)
     tnb_buf_free(&gguf);
 }
 
+/* As `tokenizers` gives them: a piece that was added is cut out where it is a word, and the model does not find it. */
+static void
+added_tokens_are_no_pieces_of_the_unigram_model(void **state)
+{
+    static const char text[] =
+        "{\"added_tokens\": [{\"id\": 4, \"content\": \"ab\", \"single_word\": true, "
+        "\"normalized\": false, \"special\": false}], \"model\": {\"type\": \"Unigram\", "
+        "\"unk_id\": 0, \"vocab\": [[\"<unk>\", 0], [\"a\", -1], [\"b\", -1], [\"c\", -1]]}}";
+    tnb_buf file = {0};
+    (void)state;
+    tnb_buf_puts(&file, text);
+    check_unigram(&file, "ab", "4");
+    check_unigram(&file, "cab", "3 1 2");
+    tnb_buf_free(&file);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_pre_tokenizers_cut_their_words),
         cmocka_unit_test(unigram_sums_are_those_of_the_file_s_library),
+        cmocka_unit_test(added_tokens_are_no_pieces_of_the_unigram_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
