@@ -49,7 +49,8 @@ gpu_inline(tnk_sch *s, bool all)
     }
     n = tnk_sch_blocks(s, blocks, GPU_MAX_BLOCKS);
     for (uint32_t i = 0; i < n && i < GPU_MAX_BLOCKS; i++)
-        (void)tnk_simplify_indices(s, blocks[i]);
+        if (tnk_block_is_injective(blocks[i]) || tnk_block_is_reduction(blocks[i]))
+            (void)tnk_simplify_indices(s, blocks[i]);
 }
 
 /* Whether the block, element-wise, reads `buffer` at the very indices that it stores at. */

@@ -57,5 +57,6 @@ cpu_inline_cheap(tnk_sch *s, unsigned flags)
     }
     n = tnk_sch_blocks(s, blocks, CPU_MAX_BLOCKS);
     for (uint32_t i = 0; i < n && i < CPU_MAX_BLOCKS; i++)
-        (void)tnk_simplify_indices(s, blocks[i]);
+        if (tnk_block_is_injective(blocks[i]) || tnk_block_is_reduction(blocks[i]))
+            (void)tnk_simplify_indices(s, blocks[i]);
 }
