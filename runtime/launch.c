@@ -329,6 +329,16 @@ order_again(tnr_vm *vm, const tnb_vm_insn *in, tnb_err *err)
     return TNB_OK;
 }
 
+/* Device halves that know the kernel by its name may have named it. */
+static void
+name_kernel(const tnr_vm *vm, const tnb_tno_kernel *k, tnb_err *err)
+{
+    const char *name = vm->p.text + k->name, *m = err->message;
+    size_t n = strlen(name);
+    if (strncmp(m, "kernel '", 8) || strncmp(m + 8, name, n) || m[8 + n] != '\'')
+        tnb_err_prefix(err, "kernel '%s'", name);
+}
+
 static tnb_status
 launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *err)
 {
@@ -337,7 +347,7 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
     uint32_t refused = 0;
     tnb_status st = gather_params(vm, in, &list, &nothing, &refused, err);
     if (st != TNB_OK) {
-        tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
+        name_kernel(vm, k, err);
         return st;
     }
     if (nothing)
@@ -359,7 +369,7 @@ launch_with(tnr_vm *vm, const tnb_vm_insn *in, const uint32_t *list, tnb_err *er
     if (k->flags & TNB_TNO_CHECKED && tnr_refusal_after(vm, in->b, err) != TNB_OK)
         return TNB_BOUNDS; /* with a message that names the kernel */
     if (st != TNB_OK)
-        tnb_err_prefix(err, "kernel '%s'", vm->p.text + k->name);
+        name_kernel(vm, k, err);
     return st;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tenon/core/arith.h"
 #include "tenon/core/text.h"
 #include "tenon/kit/cost.h"
 #include "tool.h"
@@ -66,6 +67,9 @@ tnt_show_cost(tnt_session *s, const tn_target *target, const tnk_kernel *k)
                "bank conflicts", c.bank_conflicts, c.bank_turns, c.bank_buffer);
     else
         printf("  %-22s none\n", "bank conflicts");
+    uint32_t open;
+    line(s, "turns of a thread", tn_simplify_now(s->ctx, tnk_kernel_turns(s->ctx, k, &open)),
+         open ? " of its loops, and those of unknown length" : " of its loops, with their tests");
     print_compiled(k->compiled);
     if (c.open_loops)
         printf("  %-22s %u: counted as one iteration\n", "loops of unknown length", c.open_loops);

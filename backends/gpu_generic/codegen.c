@@ -111,16 +111,19 @@ put(payload *p, const void *words, uint32_t n)
 }
 
 static void
-put_kernel(payload *p, const tnk_kernel *kernel, const spirv_kernel *k, const spirv_words *module)
+put_kernel(payload *p, tn_ctx *ctx, const tnk_kernel *kernel, const spirv_kernel *k,
+           const spirv_words *module)
 {
     uint32_t name_words = (uint32_t)(strlen(kernel->name) / 4 + 1),
              name[GPU_GENERIC_MAX_NAME_WORDS] = {0};
+    uint32_t turns[GPU_GENERIC_MAX_TURNS_WORDS];
     int64_t threads = 1;
     memcpy(name, kernel->name, strlen(kernel->name));
     gpu_generic_kernel record = {
         .flags = k->flags,
         .name_words = name_words,
         .n_params = kernel->n_params,
+        .turns_words = gpu_generic_put_turns(ctx, kernel, turns),
         .module_words = module->n,
         .shared_bytes = k->shared_bytes,
         .block_bytes = k->block_bytes,
@@ -139,6 +142,7 @@ put_kernel(payload *p, const tnk_kernel *kernel, const spirv_kernel *k, const sp
         uint32_t word = gpu_generic_param_word(param);
         put(p, &word, 1);
     }
+    put(p, turns, record.turns_words);
     put(p, module->at, module->n);
     p->used |= k->used;
     p->threads = threads > p->threads ? threads : p->threads;
@@ -207,13 +211,13 @@ generate(tnk_build *b, tnk_kernel *kernels, uint32_t n, tnk_code *out)
         if (!is_scheduled(ctx, &kernels[i]) ||
             !spirv_kernel_make(ctx, &limits, &kernels[i], false, &k, &module))
             return TNB_UNSUPPORTED;
-        put_kernel(&p, &kernels[i], &k, &module);
+        put_kernel(&p, ctx, &kernels[i], &k, &module);
         if (b->keep_source)
             kernels[i].source = gpu_generic_disassembly(ctx, module.at, module.n);
         if (may_be_large(&kernels[i], &k)) {
             if (!spirv_kernel_make(ctx, &limits, &kernels[i], true, &k, &module))
                 return TNB_UNSUPPORTED;
-            put_kernel(&p, &kernels[i], &k, &module);
+            put_kernel(&p, ctx, &kernels[i], &k, &module);
             p.words.at[offsetof(gpu_generic_payload, n_kernels) / sizeof(uint32_t)]++;
         }
         if (b->progress)

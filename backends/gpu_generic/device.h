@@ -290,6 +290,7 @@ struct gpu_generic_entry {
     gpu_generic_kernel head;
     const char *name;
     const unsigned char *params; /* words */
+    const unsigned char *turns;  /* words */
     const unsigned char *module; /* words */
 };
 /* Reads the payload's kernels, whose number is in *n; *out is the caller's, from malloc. Nothing of the payload is trusted: counts,
@@ -303,6 +304,9 @@ gpu_generic_word(const unsigned char *words, size_t i)
     const unsigned char *p = words + 4 * i;
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
+/* The turns of a thread's loops with these scalars; 0: not known. The words were read. */
+double
+gpu_generic_turns(const unsigned char *words, uint32_t n, const tnr_param *params);
 /* Calls `take` for each capability that the module declares. The module was read. */
 void
 gpu_generic_capabilities(const struct gpu_generic_entry *e,
@@ -338,8 +342,9 @@ struct gpu_generic_placed {
 
 struct gpu_generic_function {
     struct gpu_generic_module *module;
-    char *name;                /* of its own: work that never ends outlives the artifact */
-    const unsigned char *code; /* the module's words */
+    char *name;                 /* of its own: work that never ends outlives the artifact */
+    const unsigned char *code;  /* the module's words */
+    const unsigned char *turns; /* words of the turns */
     struct gpu_generic_placed *params;
     gpu_generic_kernel head;
     uint32_t n_memory, n_bindings; /* of the parameters */

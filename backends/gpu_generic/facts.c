@@ -53,6 +53,8 @@ gpu_generic_facts(void *dev, uint32_t *n)
     add_text(d, "driver_version", i->driver_info);
     add_int(d, "gpu_generic.binding_bytes", l->maxStorageBufferRange,
             "most bytes that one binding reaches");
+    add_int(d, "gpu_generic.loop_turns", i->loop_turns,
+            "turns of a thread's loops that the driver allows; 0: any number");
     add_int(d, "gpu_generic.queues", d->n_queues, "queues that streams are spread over");
     add_int(d, "gpu_generic.launches", c->launches,
             "launches of kernels since the device was opened");

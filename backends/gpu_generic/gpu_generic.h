@@ -56,4 +56,8 @@ gpu_generic_feature_name(gpu_generic_feature f);
 bool
 gpu_generic_feature_known(const char *name, const char **near);
 
+/* The words of the payload that tell the turns of the kernel's loops, GPU_GENERIC_MAX_TURNS_WORDS at most; how many. */
+uint32_t
+gpu_generic_put_turns(tn_ctx *ctx, const tnk_kernel *k, uint32_t *words);
+
 #endif

@@ -305,6 +305,15 @@ static const struct {
     {VK_DRIVER_ID_NVIDIA_PROPRIETARY, GPU_GENERIC_BIT_shaderInt64},
 };
 
+/* Drivers that end a thread's loops after so many turns of all of them together and report nothing. */
+static const struct {
+    VkDriverId driver;
+    uint32_t turns;
+} short_loops[] = {
+    /* LP_MAX_TGSI_LOOP_ITERATIONS of its sources; the turn in which a loop's condition fails counts as well. Seen with Mesa 22.3.6. */
+    {VK_DRIVER_ID_MESA_LLVMPIPE, 65535},
+};
+
 tnb_status
 gpu_generic_info_read(const struct gpu_generic_instance *in, VkPhysicalDevice device,
                       struct gpu_generic_info *out, tnb_err *err)
@@ -328,6 +337,9 @@ gpu_generic_info_read(const struct gpu_generic_instance *in, VkPhysicalDevice de
     for (size_t i = 0; i < sizeof wrong_features / sizeof *wrong_features; i++)
         if (wrong_features[i].driver == out->driver_id)
             out->features &= ~(UINT64_C(1) << wrong_features[i].bit);
+    for (size_t i = 0; i < sizeof short_loops / sizeof *short_loops; i++)
+        if (short_loops[i].driver == out->driver_id)
+            out->loop_turns = short_loops[i].turns;
     read_units(in, out);
     return TNB_OK;
 }

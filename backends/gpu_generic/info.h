@@ -82,6 +82,7 @@ struct gpu_generic_info {
     VkPhysicalDeviceProperties props;
     VkPhysicalDeviceMemoryProperties memory;
     VkDriverId driver_id; /* 0: not known */
+    uint32_t loop_turns;  /* of a thread, after which its loops end in silence; 0: never */
     char driver[VK_MAX_DRIVER_NAME_SIZE], driver_info[VK_MAX_DRIVER_INFO_SIZE];
     uint64_t features; /* bits as GPU_GENERIC_FEATURES; less those that the settings leave out */
     uint64_t heap;     /* bytes of the device's own memory */

@@ -49,6 +49,24 @@ check_shape(const struct gpu_generic_device *d, const struct gpu_generic_functio
     return TNB_INVALID;
 }
 
+/* A driver that ends long loops would leave out the rest of the work without an error. Of the last loop's last test nothing depends. */
+static tnb_status
+check_turns(const struct gpu_generic_device *d, const struct gpu_generic_function *k,
+            const tnr_launch *l, tnb_err *err)
+{
+    double turns = gpu_generic_turns(k->turns, k->head.turns_words, l->params) - 1;
+    if (d->info.loop_turns == 0 || turns <= d->info.loop_turns)
+        return TNB_OK;
+    (void)
+        tnb_fail(err, TNB_UNSUPPORTED,
+                 "kernel '%s': the loops of a thread take up to %.0f turns; driver '%s' ends them "
+                 "after %" PRIu32 " and does not say so",
+                 k->name, turns, d->info.driver, d->info.loop_turns);
+    tnb_hint(err, "run it for the target cpu or on another device, or let more threads share the "
+                  "loop: docs/target-gpu-generic.md, Drivers' faults");
+    return TNB_UNSUPPORTED;
+}
+
 static tnb_status
 check_params(const struct gpu_generic_function *k, const tnr_launch *l, tnb_err *err)
 {
@@ -371,6 +389,7 @@ gpu_generic_launch(void *dev, void *stream, void *kernel, const tnr_launch *l, t
     TNB_TRY(gpu_generic_alive(d, err));
     TNB_TRY(check_params(k, &own, err));
     TNB_TRY(check_shape(d, k, &own, err));
+    TNB_TRY(check_turns(d, k, &own, err));
     pthread_mutex_lock(&d->lock);
     if (k->parts && needs_parts(d, k, &own))
         k = k->parts;

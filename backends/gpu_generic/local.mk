@@ -24,7 +24,8 @@ GPU_GENERIC_SPIRV_SOURCES = \
 	backends/gpu_generic/spirv_matrix.c \
 	backends/gpu_generic/spirv_subgroup.c \
 	backends/gpu_generic/spirv_memory.c \
-	backends/gpu_generic/spirv_value.c
+	backends/gpu_generic/spirv_value.c \
+	backends/gpu_generic/turns.c
 if BUILD_SPIRV
 backends_gpu_generic_gpu_generic_la_SOURCES += $(GPU_GENERIC_SPIRV_SOURCES)
 endif

@@ -7,6 +7,8 @@
  *       gpu_generic_kernel         one record
  *       name                       name_words, zero-terminated and zero-filled
  *       parameters                 n_params words, in the order of the kernel's table: gpu_generic_param
+ *       turns                      turns_words words: how many turns the loops of one thread take together, at most; none: it is not
+ *                                  known, or there are no loops. Each word is a step on a stack of numbers: gpu_generic_step
  *       module                     module_words of SPIR-V with one entry point, "main"
  *
  * How a kernel reaches its parameters. A block of bytes holds, in this order,
@@ -40,8 +42,10 @@
 
 enum {
     GPU_GENERIC_MAGIC = 0x56535454, /* "TTSV" */
-    GPU_GENERIC_VERSION = 1,
+    GPU_GENERIC_VERSION = 2,
     GPU_GENERIC_MAX_PARAMS = 4096,
+    GPU_GENERIC_MAX_TURNS_WORDS = 256,
+    GPU_GENERIC_MAX_TURNS_DEPTH = 16, /* numbers on the stack */
     GPU_GENERIC_MAX_NAME_WORDS = 64,
     GPU_GENERIC_BLOCK_ADDRESS = 16, /* offset in the push constants, with GPU_GENERIC_BLOCK */
     GPU_GENERIC_BINDING_BITS = 27,  /* 128 MiB: what each device of Vulkan binds */
@@ -62,7 +66,7 @@ enum {
 
 typedef struct gpu_generic_kernel {
     uint32_t flags;
-    uint32_t name_words, n_params, module_words;
+    uint32_t name_words, n_params, turns_words, module_words;
     uint32_t local_size[3]; /* threads of a block; what a launch asks for has to be equal */
     uint32_t shared_bytes;  /* of a block, as the module declares them */
     uint32_t block_bytes;   /* of the block of parameters */
@@ -103,6 +107,19 @@ gpu_generic_param_of(uint32_t word)
     return (gpu_generic_param){(tnb_param_kind)(word & 0xff), word >> 8 & 1, word >> 16,
                                word >> 9 & (GPU_GENERIC_MAX_BINDINGS - 1)};
 }
+
+/* What a word of the turns does: its lowest 4 bits say it, those above are its number. */
+typedef enum gpu_generic_step {
+    GPU_GENERIC_STEP_NUMBER, /* puts the number on the stack */
+    GPU_GENERIC_STEP_PARAM,  /* puts the scalar there that is the parameter of this number */
+    GPU_GENERIC_STEP_ADD,    /* this and those behind: of the two on top */
+    GPU_GENERIC_STEP_SUB,
+    GPU_GENERIC_STEP_MUL,
+    GPU_GENERIC_STEP_DIV, /* rounded down */
+    GPU_GENERIC_STEP_MIN,
+    GPU_GENERIC_STEP_MAX,
+    GPU_GENERIC_STEP_END /* not one: behind the last */
+} gpu_generic_step;
 
 /* Whether the parameter is memory that is bound or addressed: what the caller gives, and the note of refused indices. */
 static inline bool

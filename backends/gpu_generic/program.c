@@ -384,6 +384,7 @@ make_kernel(struct gpu_generic_device *d, struct gpu_generic_module *m,
     *k = (struct gpu_generic_function){.module = m,
                                        .name = strdup(e->name),
                                        .code = e->module,
+                                       .turns = e->turns,
                                        .head = e->head};
     k->params = calloc(e->head.n_params + 1u, sizeof *k->params);
     if (!k->params || !k->name)

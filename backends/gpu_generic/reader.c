@@ -166,6 +166,74 @@ check_params(const struct gpu_generic_entry *e)
     return end == h->block_bytes ? NULL : "a block of parameters of another size than theirs";
 }
 
+/* ---- turns ---- */
+
+static const char *
+check_turns(const struct gpu_generic_entry *e)
+{
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < e->head.turns_words; i++) {
+        uint32_t word = gpu_generic_word(e->turns, i), step = word & 15, n = word >> 4;
+        bool leaf = step == GPU_GENERIC_STEP_NUMBER || step == GPU_GENERIC_STEP_PARAM;
+        if (step >= GPU_GENERIC_STEP_END || (!leaf && n))
+            return "a number of turns with an unknown step";
+        if (step == GPU_GENERIC_STEP_PARAM &&
+            (n >= e->head.n_params ||
+             gpu_generic_param_of(gpu_generic_word(e->params, n)).kind != TNB_PARAM_SCALAR))
+            return "a number of turns by a parameter that is no scalar";
+        if (leaf ? depth == GPU_GENERIC_MAX_TURNS_DEPTH : depth < 2)
+            return "a number of turns with too many or too few operands";
+        depth += leaf ? 1 : UINT32_MAX;
+    }
+    return e->head.turns_words && depth != 1 ? "a number of turns that is not one number" : NULL;
+}
+
+static double
+rounded_down(double n)
+{
+    if (!(n > -0x1p62 && n < 0x1p62))
+        return n;
+    int64_t i = (int64_t)n;
+    return (double)(i - ((double)i > n));
+}
+
+static double
+step_of(gpu_generic_step step, double a, double b)
+{
+    switch (step) {
+    case GPU_GENERIC_STEP_ADD:
+        return a + b;
+    case GPU_GENERIC_STEP_SUB:
+        return a - b;
+    case GPU_GENERIC_STEP_MUL:
+        return a * b;
+    case GPU_GENERIC_STEP_DIV:
+        return b != 0 ? rounded_down(a / b) : 0;
+    case GPU_GENERIC_STEP_MIN:
+        return a < b ? a : b;
+    default:
+        return a > b ? a : b;
+    }
+}
+
+double
+gpu_generic_turns(const unsigned char *words, uint32_t n, const tnr_param *params)
+{
+    double stack[GPU_GENERIC_MAX_TURNS_DEPTH + 1] = {0};
+    uint32_t depth = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t word = gpu_generic_word(words, i), step = word & 15;
+        if (step == GPU_GENERIC_STEP_NUMBER)
+            stack[depth++] = (double)(word >> 4);
+        else if (step == GPU_GENERIC_STEP_PARAM)
+            stack[depth++] = (double)params[word >> 4].u.scalar.i;
+        else
+            depth--,
+                stack[depth - 1] = step_of((gpu_generic_step)step, stack[depth - 1], stack[depth]);
+    }
+    return stack[0];
+}
+
 static const char *
 check_head(const gpu_generic_kernel *h)
 {
@@ -178,6 +246,8 @@ check_head(const gpu_generic_kernel *h)
         return "a name that is empty or too long";
     if (h->n_params > GPU_GENERIC_MAX_PARAMS)
         return "too many parameters";
+    if (h->turns_words > GPU_GENERIC_MAX_TURNS_WORDS)
+        return "a number of turns of too many steps";
     if (h->module_words > MAX_MODULE_WORDS)
         return "a module that is too large";
     for (int i = 0; i < 3; i++) {
@@ -250,6 +320,11 @@ read_entry(struct reader *r, struct gpu_generic_entry *e)
     e->params = words(r, e->head.n_params);
     if (!e->params)
         return "parameters that reach beyond the end";
+    e->turns = words(r, e->head.turns_words);
+    if (!e->turns)
+        return "a number of turns that reaches beyond the end";
+    if ((wrong = check_turns(e)))
+        return wrong;
     e->module = words(r, e->head.module_words);
     if (!e->module)
         return "a module that reaches beyond the end";

@@ -20,4 +20,5 @@ kit_libtenon_kit_la_SOURCES += \
 	kit/emit/emit_types.c \
 	kit/emit/emit_vector.c \
 	kit/emit/source.c \
+	kit/emit/turns.c \
 	kit/emit/visit.c

@@ -45,7 +45,8 @@ for what, number in (("blocks", "4"), ("threads of a block", "64 x 1 x 1 = 64 of
                      ("shared memory", f"{(63 * 32 + 1) * 4} bytes of at most 16384; 2 blocks fit there together"), ("global bytes read", "1024"),
                      ("global bytes written", "8192"), # 8 warps: 4 sectors read, and at each of 8 iterations one for each thread written
                      ("global bytes moved", f"{8 * (4 + 8 * 32) * 32} in sectors of 32"), ("shared bytes", f"{256 * 9 * 4} read and written"),
-                     ("float operations", str(256 * 8 * 2)), ("bank conflicts", "1 accesses; at most 31 further turns (buffer 'S')")):
+                     ("float operations", str(256 * 8 * 2)), ("turns of a thread", "9 of its loops, with their tests"),
+                     ("bank conflicts", "1 accesses; at most 31 further turns (buffer 'S')")):
     check(lines.get(what) == number, f"{what}: {number}", r)
 r = tenon("show", "kernel", model, "add", "-t", "gpu_generic", "--cost")
 check(re.search(r"^  blocks .*\bn\b", r.stdout, re.M) and re.search(r"^  global bytes read .*\bn\b", r.stdout, re.M) and "strides" not in r.stdout,

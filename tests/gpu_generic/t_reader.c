@@ -46,6 +46,18 @@ static const uint32_t module[] = {
 };
 enum { MODULE = sizeof module / sizeof *module };
 
+/* A thread's loops take (n + 3) / 4 * 5 turns, where n is the first scalar. */
+static const uint32_t turns[] = {
+    GPU_GENERIC_STEP_PARAM | 2 << 4,
+    GPU_GENERIC_STEP_NUMBER | 3 << 4,
+    GPU_GENERIC_STEP_ADD,
+    GPU_GENERIC_STEP_NUMBER | 4 << 4,
+    GPU_GENERIC_STEP_DIV,
+    GPU_GENERIC_STEP_NUMBER | 5 << 4,
+    GPU_GENERIC_STEP_MUL,
+};
+enum { TURNS = sizeof turns / sizeof *turns };
+
 static void
 put_kernel(struct payload *p, const char *name, uint32_t flags)
 {
@@ -62,6 +74,7 @@ put_kernel(struct payload *p, const char *name, uint32_t flags)
     const gpu_generic_kernel k = {.flags = flags,
                                   .name_words = (uint32_t)strlen(name) / 4 + 1,
                                   .n_params = N,
+                                  .turns_words = TURNS,
                                   .module_words = MODULE,
                                   .local_size = {8, 2, 1},
                                   .block_bytes = end,
@@ -70,6 +83,7 @@ put_kernel(struct payload *p, const char *name, uint32_t flags)
     put(p, (const uint32_t *)&k, sizeof k / 4);
     put(p, text, k.name_words);
     put(p, words, N);
+    put(p, turns, TURNS);
     put(p, module, MODULE);
 }
 
@@ -107,6 +121,10 @@ read_bytes(const void *bytes, size_t n, tnb_err *err)
         for (uint32_t k = 0; k < all[i].head.n_params; k++)
             total += gpu_generic_word(all[i].params, k);
         gpu_generic_capabilities(&all[i], sum, &total);
+        tnr_param *given = calloc(all[i].head.n_params + 1u, sizeof *given);
+        assert_non_null(given);
+        total += gpu_generic_turns(all[i].turns, all[i].head.turns_words, given) > 0;
+        free(given);
     }
     if (st == TNB_OK)
         assert_true(count > 0 && total > 0);
@@ -137,6 +155,10 @@ a_payload_is_read(void **state)
     assert_int_equal(gpu_generic_param_of(gpu_generic_word(all[1].params, 1)).bytes, 2);
     gpu_generic_capabilities(&all[1], sum, &total);
     assert_int_equal(total, 1 + 11);
+    tnr_param given[6] = {[2] = {.kind = TNB_PARAM_SCALAR, .u.scalar.i = 10}};
+    assert_true(gpu_generic_turns(all[1].turns, all[1].head.turns_words, given) == 15);
+    given[2].u.scalar.i = INT64_MAX;
+    assert_true(gpu_generic_turns(all[1].turns, all[1].head.turns_words, given) > 1e18);
     free(all);
 }
 
@@ -144,14 +166,15 @@ a_payload_is_read(void **state)
 static void
 wrong_words_are_named(void **state)
 {
-    const uint32_t first = 4, name = first + 10, params = name + 2, code = params + 6,
-                   second = code + MODULE, parts = second + 10 + 4 + 6 + MODULE;
+    const uint32_t first = 4, name = first + 11, params = name + 2, steps = params + 6,
+                   code = steps + TURNS, second = code + MODULE,
+                   parts = second + 11 + 4 + 6 + TURNS + MODULE;
     const struct {
         uint32_t at, value;
         const char *says;
     } all[] = {
         {0, 1, "no kernels of format"},
-        {1, 2, "version 2"},
+        {1, 1, "version 1"},
         {2, 0, "0 kernels"},
         {2, 1, "bytes behind the last of 1 kernels"},
         {2, 2, "bytes behind the last of 2 kernels"},
@@ -162,18 +185,26 @@ wrong_words_are_named(void **state)
         {first, GPU_GENERIC_PARTS, "a block of parameters of another size"},
         {first, GPU_GENERIC_ADDRESSES | GPU_GENERIC_PARTS, "a second form that is not of the"},
         {second, GPU_GENERIC_BASE | GPU_GENERIC_BLOCK | GPU_GENERIC_PARTS, "a second form that is"},
-        {parts + 10, 'T' | 0x5f6568 << 8, "a second form that is not of the kernel before it"},
-        {parts + 14, TNB_PARAM_BUFFER | 1 << 8 | 4 << 16, "a second form with other parameters"},
-        {parts + 15, TNB_PARAM_BUFFER | 1 << 8 | 2 << 16 | 7 << 9, NULL},
+        {parts + 11, 'T' | 0x5f6568 << 8, "a second form that is not of the kernel before it"},
+        {parts + 15, TNB_PARAM_BUFFER | 1 << 8 | 4 << 16, "a second form with other parameters"},
+        {parts + 16, TNB_PARAM_BUFFER | 1 << 8 | 2 << 16 | 7 << 9, NULL},
         {first + 1, 0, "a name that is empty or too long"},
         {first + 1, 65, "a name that is empty or too long"},
         {first + 2, 4097, "too many parameters"},
-        {first + 3, 0xffffffff, "a module that is too large"},
-        {first + 3, 4, "does not begin as SPIR-V does"},
-        {first + 4, 0, "a group of no or too many threads"},
-        {first + 4, 16, "its group's size is not the record's"},
-        {first + 8, 39, "a block of parameters of another size"},
-        {first + 9, 3, "a sub-group's size"},
+        {first + 3, 257, "a number of turns of too many steps"},
+        {first + 3, TURNS - 1, "a number of turns that is not one number"},
+        {steps, GPU_GENERIC_STEP_END, "an unknown step"},
+        {steps, GPU_GENERIC_STEP_ADD, "too many or too few operands"},
+        {steps, GPU_GENERIC_STEP_PARAM | 1 << 4, "a parameter that is no scalar"},
+        {steps, GPU_GENERIC_STEP_PARAM | 6 << 4, "a parameter that is no scalar"},
+        {steps + 2, GPU_GENERIC_STEP_ADD | 1 << 4, "an unknown step"},
+        {steps + 2, GPU_GENERIC_STEP_NUMBER, "a number of turns that is not one number"},
+        {first + 4, 0xffffffff, "a module that is too large"},
+        {first + 4, 4, "does not begin as SPIR-V does"},
+        {first + 5, 0, "a group of no or too many threads"},
+        {first + 5, 16, "its group's size is not the record's"},
+        {first + 9, 39, "a block of parameters of another size"},
+        {first + 10, 3, "a sub-group's size"},
         {name, 0, "a name of another length"},
         {name, 0x01010101, "a name that is no text"},
         {params, TNB_PARAM_IMAGE | 4 << 16, "a parameter of a kind"},

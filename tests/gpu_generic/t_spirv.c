@@ -142,7 +142,7 @@ parts_of(const tnk_code *code, const char *name, int device)
     for (uint32_t i = 0; i < head->n_kernels; i++) {
         gpu_generic_kernel form;
         memcpy(&form, at, sizeof form);
-        at += sizeof form / 4 + form.name_words + form.n_params;
+        at += sizeof form / 4 + form.name_words + form.n_params + form.turns_words;
         if (i == 0) {
             m.record = form;
             m.module = at;

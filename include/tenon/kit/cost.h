@@ -39,6 +39,11 @@ typedef struct tnk_cost {
 TNB_EXPORT bool
 tnk_kernel_cost(tn_ctx *ctx, const tn_target *target, const tnk_kernel *k, tnk_cost *out);
 
+/* The turns that the loops of one thread take together, at most, with the test that ends each loop: int64, in terms of the kernel's scalars.
+ * *open: loops whose number of turns is not known; of them one turn is counted. */
+TNB_EXPORT const tn_expr *
+tnk_kernel_turns(tn_ctx *ctx, const tnk_kernel *k, uint32_t *open);
+
 #ifdef __cplusplus
 }
 #endif
