@@ -36,11 +36,16 @@ find_lacking(void *user, const tn_node *n)
     tnb_dtype d = b ? b->dtype : tn_is_scalar(n) ? tn_dtype_of(n) : TNB_VOID;
     if (!tnb_dtype_is_void(d))
         s->why = lacks(s, d);
-    /* GLSL.std.450 has them with up to 32 bits, LowerMath makes those */
+    /* GLSL.std.450 has them with up to 32 bits, LowerMath makes those, and some of float64 by their bits */
     const tn_op *op = tn_as_call(n) ? tn_call_op_of(tn_as_call(n)) : NULL;
-    if (!s->why && op && d.bits == 64 && tnb_dtype_is_float(d) &&
-        tnk_is_lowered_math(tn_intrin_of(n)))
-        s->why = tn_strf(s->ctx, "'%s' of float64 has no form in SPIR-V", op->base.name);
+    tn_intrin_id id = tn_intrin_of(n);
+    if (!s->why && op && d.bits == 64 && tnb_dtype_is_float(d) && tnk_is_lowered_math(id, 32)) {
+        if (!tnk_is_lowered_math(id, 64))
+            s->why = tn_strf(s->ctx, "'%s' of float64 has no form in SPIR-V", op->base.name);
+        else if (!(s->limits->has >> GPU_GENERIC_INT64 & 1))
+            s->why = tn_strf(s->ctx, "'%s' of float64 needs int64 (attribute supports_int64)",
+                             op->base.name);
+    }
     return s->why ? TN_WALK_STOP : TN_WALK_ON;
 }
 

@@ -6,12 +6,12 @@
  *                                   r = c - n * 0.6934 + n * 0.0002; p = ((r * 0.0166 + 0.0838) * r + ...) * r + 2.0
  *                                   B[i] = p * T.reinterpret("float32", T.Cast("int32", n) + 126 << 23)
  *
- * Functions of float16 and bfloat16 are those of float32, rounded; those of float64 stay. So do sqrt, rsqrt, floor, ceil, trunc, round,
+ * Functions of float16 and bfloat16 are those of float32, rounded; those of float64 stay, but for exp and log. So do sqrt, rsqrt, floor, ceil, trunc, round,
  * nearbyint, fabs and what tests numbers, which each target has. Greatest errors in units in the last place (tests/kit/t_lower_math.c):
  * exp, exp2, log2, log10, log1p, sin and cos 4, also far from zero; log 2; exp10, sigmoid, asin, acos and atan 6; tan, tanh, atan2 and
- * hypot 8; erf 10; sinh, cosh and inverse hyperbolic functions 12; pow 24. fmod is exact where the quotient is below 2^12. Results of exp,
+ * hypot 8; erf 10; sinh, cosh and inverse hyperbolic functions 12; pow 24; exp and log of float64 1. fmod is exact where the quotient is below 2^12. Results of exp,
  * sigmoid and pow below 2.4e-38, and others below the normal range, may be 0. NaN stays NaN. Coefficients: polynomials.h, and those of
- * Cephes for inverse and hyperbolic functions.
+ * Cephes for inverse and hyperbolic functions, of FreeBSD's msun for float64.
  */
 #include "lower.h"
 
@@ -22,7 +22,7 @@
 /* The values of a function in the making: variables, in the order in which they are computed. */
 typedef struct math {
     tn_ctx *ctx;
-    tnb_dtype d; /* float32, with lanes */
+    tnb_dtype d; /* float32 or float64, with lanes */
     TNB_VEC(const tn_expr *) vars;
     TNB_VEC(const tn_expr *) values;
 } math;
@@ -32,7 +32,7 @@ typedef const tn_expr *ex;
 static tnb_dtype
 ints(const math *m)
 {
-    return (tnb_dtype){TNB_INT, 32, m->d.lanes};
+    return (tnb_dtype){TNB_INT, m->d.bits, m->d.lanes};
 }
 
 /* What is used more than once. */
@@ -758,20 +758,84 @@ lower_nextafter(math *m, ex x, ex y)
     return select(m, either(m, test(m, TN_KIND_NE, x, x), test(m, TN_KIND_NE, y, y)), f(m, NAN), z);
 }
 
+/* ---- float64: exp(x) = 2^k e^r by a quotient, log(2^k (1 + f)) by s = f / (2 + f) ---- */
+
+static ex
+polynomial64(math *m, ex x, const double *c, size_t count)
+{
+    ex p = f(m, c[0]);
+    for (size_t i = 1; i < count; i++)
+        p = add(m, mul(m, p, x), f(m, c[i]));
+    return p;
+}
+#define POLYNOMIAL64(m, x, ...)                       \
+    polynomial64(m, x, (const double[]){__VA_ARGS__}, \
+                 sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+
+static const double LN2_HI = 0x1.62e42feep-1, LN2_LO = 0x1.a39ef35793c76p-33;
+
+/* The power of two in two factors, of which neither is out of range: those of results below the normal range and near its end. */
+static ex
+lower_exp64(math *m, ex x)
+{
+    const tnb_dtype small = {TNB_INT, 32, m->d.lanes};
+    ex c = keep(m, "clamped", within(m, x, -746, 709.79)),
+       k = keep(m, "n", nearest(m, mul(m, c, f(m, 0x1.71547652b82fep+0)))),
+       hi = keep(m, "hi", sub(m, c, mul(m, k, f(m, LN2_HI)))),
+       lo = keep(m, "lo", mul(m, k, f(m, LN2_LO))), r = keep(m, "r", sub(m, hi, lo)),
+       t = keep(m, "t", mul(m, r, r));
+    ex p = POLYNOMIAL64(m, t, 4.13813679705723846039e-08, -1.65339022054652515390e-06,
+                        6.61375632143793436117e-05, -2.77777777770155933842e-03,
+                        1.66666666666666019037e-01),
+       q = keep(m, "q", sub(m, r, mul(m, t, p))),
+       y = sub(m, f(m, 1), sub(m, sub(m, lo, quotient(m, mul(m, r, q), sub(m, f(m, 2), q))), hi));
+    ex power = keep(m, "power", tn_raw_cast(m->ctx, small, within(m, k, -1077, 1024))),
+       half = keep(m, "half", down(m, power, 1)), one = tnk_int_of(m->ctx, small, 1023);
+    ex first = tn_raw_cast(m->ctx, ints(m), add(m, half, one)),
+       second = tn_raw_cast(m->ctx, ints(m), add(m, sub(m, power, half), one));
+    return mul(m, mul(m, y, of_bits(m, up(m, first, 52))), of_bits(m, up(m, second, 52)));
+}
+
+static ex
+lower_log64(math *m, ex x)
+{
+    const tnb_dtype small = {TNB_INT, 32, m->d.lanes};
+    const int64_t root = 0x3fe6a09e00000000; /* about sqrt(1/2) */
+    ex tiny = keep(m, "tiny", below(m, x, 0x1p-1022)),
+       b = keep(m, "b",
+                sub(m, bits_of(m, select(m, tiny, mul(m, x, f(m, 0x1p54)), x)), n(m, root)));
+    ex power = tn_raw_cast(m->ctx, small, down(m, b, 52)),
+       shift = select(m, tiny, tnk_int_of(m->ctx, small, 54), tnk_int_of(m->ctx, small, 0)),
+       e = keep(m, "e", real(m, sub(m, power, shift))),
+       v = keep(m, "f",
+                sub(m, of_bits(m, add(m, masked(m, b, 0xfffffffffffff), n(m, root))), f(m, 1)));
+    ex s = keep(m, "s", quotient(m, v, add(m, v, f(m, 2)))), z = keep(m, "z", mul(m, s, s)),
+       w = keep(m, "w", mul(m, z, z)), half = keep(m, "half", mul(m, mul(m, v, v), f(m, 0.5)));
+    ex even = POLYNOMIAL64(m, w, 1.531383769920937332e-01, 2.222219843214978396e-01,
+                           3.999999999940941908e-01),
+       odd = POLYNOMIAL64(m, w, 1.479819860511658591e-01, 1.818357216161805012e-01,
+                          2.857142874366239149e-01, 6.666666666666735130e-01),
+       rest = add(m, mul(m, z, odd), mul(m, w, even));
+    ex y = add(m, mul(m, s, add(m, half, rest)), mul(m, e, f(m, LN2_LO)));
+    y = add(m, add(m, sub(m, y, half), v), mul(m, e, f(m, LN2_HI)));
+    return log_ends(m, x, 0, y);
+}
+
 /* ---- the pass ---- */
 
 typedef struct row {
     tn_intrin_id id;
     ex (*one)(math *m, ex x);
     ex (*two)(math *m, ex x, ex y);
-    bool by_lane; /* it branches */
+    bool by_lane;                    /* it branches */
+    ex (*of_float64)(math *m, ex x); /* NULL: none */
 } row;
 
 static const row rows[] = {
-    {TN_INTRIN_exp, .one = lower_exp},
+    {TN_INTRIN_exp, .one = lower_exp, .of_float64 = lower_exp64},
     {TN_INTRIN_exp2, .one = lower_exp2},
     {TN_INTRIN_exp10, .one = lower_exp10},
-    {TN_INTRIN_log, .one = lower_log},
+    {TN_INTRIN_log, .one = lower_log, .of_float64 = lower_log64},
     {TN_INTRIN_log2, .one = lower_log2},
     {TN_INTRIN_log10, .one = lower_log10},
     {TN_INTRIN_log1p, .one = lower_log1p},
@@ -808,9 +872,10 @@ find_row(tn_intrin_id id)
 }
 
 bool
-tnk_is_lowered_math(tn_intrin_id id)
+tnk_is_lowered_math(tn_intrin_id id, uint32_t bits)
 {
-    return find_row(id) != NULL;
+    const row *r = find_row(id);
+    return r && (bits <= 32 || (bits == 64 && r->of_float64));
 }
 
 static const row *
@@ -818,12 +883,14 @@ row_of(const tn_node *e, tn_list *args)
 {
     static const row remainder = {TN_INTRIN_fmod, .two = lower_fmod};
     tnb_dtype d = e->kind == TN_KIND_CALL || e->kind == TN_KIND_MOD ? tn_dtype_of(e) : TNB_VOID;
-    if (!tnb_dtype_is_float(d) || d.bits > 32)
+    if (!tnb_dtype_is_float(d) || d.bits > 64)
         return NULL;
     if (e->kind == TN_KIND_MOD)
-        return &remainder;
+        return d.bits > 32 ? NULL : &remainder;
     *args = ((const tn_call *)e)->args;
     const row *r = find_row(tn_intrin_of(e));
+    if (r && d.bits > 32 && !r->of_float64)
+        return NULL;
     return r && args->n == (r->one ? 1u : 2u) ? r : NULL;
 }
 
@@ -836,7 +903,7 @@ lane(tn_ctx *ctx, ex e, int64_t i)
                : tn_shuffle_of(ctx, tn_list_of(ctx, &e, 1), tn_list_of(ctx, &k, 1));
 }
 
-/* Of float32 operands, which are variables or numbers. */
+/* Of operands of `d`, which are variables or numbers. */
 static ex
 lowered(tn_ctx *ctx, const row *r, tnb_dtype d, ex x, ex y)
 {
@@ -853,7 +920,7 @@ lowered(tn_ctx *ctx, const row *r, tnb_dtype d, ex x, ex y)
         return tn_shuffle_of(ctx, tn_list_of(ctx, lanes, d.lanes), tn_list_of(ctx, order, d.lanes));
     }
     math m = {.ctx = ctx, .d = d};
-    ex result = r->one ? r->one(&m, x) : r->two(&m, x, y);
+    ex result = d.bits > 32 ? r->of_float64(&m, x) : r->one ? r->one(&m, x) : r->two(&m, x, y);
     return around(&m, 0, result);
 }
 
@@ -866,7 +933,7 @@ lower(tn_rewriter *rw, const tn_node *e)
     const row *r = row_of(e, &args);
     if (!r)
         return NULL;
-    tnb_dtype d = tn_dtype_of(e), single = {TNB_FLOAT, 32, d.lanes};
+    tnb_dtype d = tn_dtype_of(e), single = {TNB_FLOAT, d.bits > 32 ? 64 : 32, d.lanes};
     ex x = b ? b->a : args.at[0], y = b ? b->b : args.n > 1 ? args.at[1] : NULL;
     tn_loc was = tn_at(ctx, e->loc);
     math m = {.ctx = ctx, .d = single};

@@ -153,13 +153,13 @@ error_of(const function *f, float got, double want)
 
 /* y = f(x) or f(x, y) for a chunk of elements. */
 static const tn_node *
-program_of(const function *f)
+program_of(const function *f, tnb_dtype d)
 {
     tnk_te *te = tnk_te_new(k.ctx);
     const tn_node *vector =
-        tn_ty_tensor_dims(k.ctx, tn_listv(k.ctx, tn_i64(k.ctx, CHUNK), NULL), TNB_F32);
+        tn_ty_tensor_dims(k.ctx, tn_listv(k.ctx, tn_i64(k.ctx, CHUNK), NULL), d);
     const tn_node *x = tnk_te_input(te, "x", vector), *y = tnk_te_input(te, "y", vector);
-    tnk_stage *s = tnk_te_stage_like(te, "out", x, TNB_F32);
+    tnk_stage *s = tnk_te_stage_like(te, "out", x, d);
     const tn_expr *both[] = {tnk_te_read_at(te, x, s->axes, 1), tnk_te_read_at(te, y, s->axes, 1)};
     const tn_node *out =
         tnk_te_define(s, tn_intrin_named(k.ctx, f->name,
@@ -176,13 +176,13 @@ find_function(void *user, const tn_node *n)
 }
 
 static const tn_node *
-lowered(const function *f)
+lowered(const function *f, tnb_dtype d)
 {
     tn_pass_list list;
     assert_true(tn_pass_list_parse(k.ctx, "LowerMath", "test", &list));
     const tn_node *attrs = tn_dictv(k.ctx, "supports_math", tn_bool(k.ctx, false), NULL);
     tn_pass_run run = {.target = tn_as_target(tn_target_of(k.ctx, "vulkan", attrs))};
-    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", program_of(f));
+    const tn_module *m = tn_module_set(k.ctx, tn_module_new(k.ctx), "f", program_of(f, d));
     m = tn_run_passes(k.ctx, m, &list, &run);
     if (!m)
         krun_print_errors(&k);
@@ -193,14 +193,15 @@ lowered(const function *f)
     return func;
 }
 
+/* The chunk's elements, in *bytes. */
 static const tn_expr *
-tensor(float **bytes)
+tensor(tnb_dtype dtype, void *bytes)
 {
     const int64_t n = CHUNK;
     void *p;
-    const tn_data *d = tn_data_new(k.ctx, TNB_F32, 1, &n, &p);
+    const tn_data *d = tn_data_new(k.ctx, dtype, 1, &n, &p);
     assert_non_null(d);
-    *bytes = p;
+    memcpy(bytes, &p, sizeof p);
     return tn_constant_of(k.ctx, d);
 }
 
@@ -212,12 +213,12 @@ functions_keep_their_errors(void **state)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         const function *f = &functions[i];
         krun_kernel kernel;
-        if (!krun_compile(&k, lowered(f), &kernel)) {
+        if (!krun_compile(&k, lowered(f, TNB_F32), &kernel)) {
             krun_print_errors(&k);
             fail_msg("%s is not compiled", f->name);
         }
         float *x, *y, *out;
-        const tn_expr *args[] = {tensor(&x), tensor(&y), tensor(&out)};
+        const tn_expr *args[] = {tensor(TNB_F32, &x), tensor(TNB_F32, &y), tensor(TNB_F32, &out)};
         double worst = 0, at[2] = {0};
         for (int r = 0; r < rounds; r++) {
             for (uint32_t j = 0; j < CHUNK; j++)
@@ -241,9 +242,108 @@ functions_keep_their_errors(void **state)
     }
 }
 
+/* ---- float64, against the processor's long double ---- */
+
+typedef struct wide {
+    function f;
+    long double (*exact)(long double x);
+} wide;
+
+static const wide wides[] = {{{.name = "exp", .exact = exp}, expl},
+                             {{.name = "log", .exact = log}, logl}};
+
+static double
+double_of(uint64_t bits)
+{
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+/* All bits, numbers of the usual sizes, and those around 0, 1 and the ends of the range; none below the normal one. */
+static double
+wide_sample(uint32_t i)
+{
+    static const double ends[] = {0.0,
+                                  -0.0,
+                                  1.0,
+                                  -1.0,
+                                  0.5,
+                                  709.78,
+                                  709.79,
+                                  -708.3,
+                                  -744.4,
+                                  -746.0,
+                                  1e300,
+                                  -1e300,
+                                  INFINITY,
+                                  -INFINITY,
+                                  (double)NAN,
+                                  0x1p-1022,
+                                  0x1p1023,
+                                  0x1.6a09e667f3bcdp-1,
+                                  0x1.6a09e667f3bccp-1,
+                                  0x1.fffffffffffffp-1,
+                                  0x1.0000000000001p+0};
+    uint64_t a = draw_next();
+    if (i < sizeof ends / sizeof *ends)
+        return ends[i];
+    double x = i % 4 == 0   ? double_of(a)
+               : i % 4 == 1 ? (double)(int64_t)a * 0x1p-63 * 746
+               : i % 4 == 2 ? (double)(a >> 1) * 0x1p-63 * 2
+                            : 1 + (double)(int64_t)a * 0x1p-73;
+    return fabs(x) < 0x1p-1022 ? 0 : x;
+}
+
+/* Results below the normal range are right to a unit there. */
+static double
+wide_error(double got, long double want)
+{
+    double w = (double)want;
+    if (isnan(w) || isnan(got))
+        return isnan(w) && isnan(got) ? 0 : (double)INFINITY;
+    if (isinf(w) || isinf(got))
+        return w == got ? 0 : (double)INFINITY;
+    int e;
+    frexpl(want, &e);
+    return (double)(fabsl((long double)got - want) / ldexpl(1, (e < -1021 ? -1021 : e) - 53));
+}
+
+static void
+functions_of_float64_keep_their_errors(void **state)
+{
+    (void)state;
+    int rounds = draw_rounds(draw_long() ? 100 : 3);
+    for (size_t i = 0; i < sizeof wides / sizeof *wides; i++) {
+        krun_kernel kernel;
+        if (!krun_compile(&k, lowered(&wides[i].f, TNB_F64), &kernel)) {
+            krun_print_errors(&k);
+            fail_msg("%s of float64 is not compiled", wides[i].f.name);
+        }
+        double *x, *y, *out, worst = 0, at = 0;
+        const tn_expr *args[] = {tensor(TNB_F64, &x), tensor(TNB_F64, &y), tensor(TNB_F64, &out)};
+        for (int r = 0; r < rounds; r++) {
+            for (uint32_t j = 0; j < CHUNK; j++)
+                x[j] = wide_sample(r ? j + CHUNK : j);
+            assert_true(krun_call(&k, &kernel, tn_list_of(k.ctx, args, 3)));
+            for (uint32_t j = 0; j < CHUNK; j++) {
+                double e = wide_error(out[j], wides[i].exact((long double)x[j]));
+                if (e > 1)
+                    fail_msg("%s(%.17g) = %.17g, %.3g units off", wides[i].f.name, x[j], out[j], e);
+                if (e > worst)
+                    worst = e, at = x[j];
+            }
+        }
+        printf("%s of float64: %.3g units in the last place, at %.17g\n", wides[i].f.name, worst,
+               at);
+        krun_kernel_free(&kernel);
+    }
+}
+
 int
 main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_keep_their_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_keep_their_errors),
+                                       cmocka_unit_test(functions_of_float64_keep_their_errors)};
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -41,10 +41,10 @@ TNB_EXPORT extern const tn_attr_schema tnk_capabilities[];
 TNB_EXPORT const tn_attr_schema *
 tnk_capability_like(const char *name);
 
-/* Whether the intrinsic is a function of mathematics that LowerMath computes by sums and products: of floats with up to 32 bits. A
- * target without functions of its own (supports_math is False) has none of float64. */
+/* Whether the intrinsic is a function of mathematics that LowerMath computes by sums and products for floats of so many bits: with up to
+ * 32 all of them, of float64 exp and log. A target without functions of its own (supports_math is False) has no others of float64. */
 TNB_EXPORT bool
-tnk_is_lowered_math(tn_intrin_id id);
+tnk_is_lowered_math(tn_intrin_id id, uint32_t bits);
 
 /* ---- statements ---- */
 /* The sequence of the statements that do something. */
