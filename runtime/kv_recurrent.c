@@ -440,6 +440,17 @@ take_states(struct recurrent *r, const tnr_value *args, tnb_err *err)
                             "none of them 0",
                             create, i, text, MAX_DIMS);
         }
+        const tnb_dtype dtype = v.u.tensor->dl.dtype;
+        if (v.u.tensor->n_elems * dtype.bits * dtype.lanes % 8) {
+            tnr_describe(v, text, sizeof text);
+            tnb_fail(err, TNB_UNSUPPORTED,
+                     "%s: item %" PRId64
+                     " of argument 5 is %s, which ends within a byte: states of "
+                     "sequences begin at whole bytes",
+                     create, i, text);
+            tnb_hint(err, "make the state of an even number of elements, or of int8");
+            return TNB_UNSUPPORTED;
+        }
         TNB_TRY(tnr_tensor_to_on(v.u.tensor, r->base.device,
                                  tnr_vm_queue(r->base.vm, r->base.device), &r->init[i], err));
     }

@@ -110,6 +110,7 @@ check(r.returncode == 0, f"allocations that fail: {r.stdout.strip()}", r)
 for what, options, words in (
     ("fewer functions than states", dict(gets="(cls.rnn_state_get_0,)"), "1 functions that read, 2 that write, 2 values"),
     ("no values", dict(values="(R.prim_value(1), R.prim_value(2))"), "item 0 of argument 5"),
+    ("a value that ends within a byte", dict(values='(R.const([1, 2, 3, 4, 5], "int4"), R.const(1.0, "float32"))'), "ends within a byte"),
     ("functions of nobody", dict(gets="(R.prim_value(1), cls.rnn_state_get_1)"), "item 0 of argument 3 is int 1, expected a function of the module"),
 ):
     r = tenon("compile", write("wrong.py", module(**options)), "-t", "cpu", "--profile", "llm", "-o", path("wrong.tno"))
