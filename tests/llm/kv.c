@@ -7,6 +7,8 @@
  *
  * With trees=1 some steps have tokens that stand in trees: rows are those of the text on their path, in all bits, and what is taken stays.
  * With shared=1 the module has further results, of queries that attend to keys of the two layers: the same rows.
+ * With misuse=1 there are rounds of calls with wrong arguments and in the wrong state, in any order: what is refused says which function refuses
+ * and changes nothing, and the cache works behind them.
  * With hostile=N a cache is made N times of arguments of which some are anything, and used: each call ends with a status.
  * With faults=1 an allocation in most operations fails: the operation says so, loses nothing, and works when it is tried again.
  */
@@ -23,7 +25,7 @@
 
 static struct {
     int64_t hq, hk, d, rotary, interleaved, window, layer_window, chunk, tokens, sequences, ops,
-        seed, threads, faults, hostile, float32_pages, trees, shared;
+        seed, threads, faults, hostile, float32_pages, trees, shared, misuse;
     double theta, tolerance, window_theta, cap,
         slow; /* of layer 1; of scores; frequencies are divided by slow */
 } o = {.hq = 4,
@@ -120,7 +122,7 @@ typedef struct text {
     uint64_t *keys;
 } text;
 static text texts[64];
-static int64_t n_texts, next_id, counts[8], n_trees;
+static int64_t n_texts, next_id, counts[8], n_trees, n_refused, n_taken;
 
 static float
 element(uint64_t key, int64_t i)
@@ -681,7 +683,8 @@ option(const char *arg)
                 {"hostile", &o.hostile},
                 {"float32_pages", &o.float32_pages},
                 {"trees", &o.trees},
-                {"shared", &o.shared}};
+                {"shared", &o.shared},
+                {"misuse", &o.misuse}};
     const char *is = strchr(arg, '=');
     for (size_t i = 0; is && i < sizeof ints / sizeof *ints; i++)
         if (!strncmp(arg, ints[i].key, (size_t)(is - arg)) && !ints[i].key[is - arg]) {
@@ -845,6 +848,87 @@ hostile(void)
            (long long)ran);
 }
 
+/* ---- calls that should not be made ---- */
+
+/* What a kind of argument is where it is right: the cache, a number, a shape, a scale, a tensor of rows, of results. */
+static tnr_value
+usual(char kind)
+{
+    const int64_t dims[3] = {1 + draw(4), kind == 'q' ? o.hq + 2 * o.hk : o.hq, o.d};
+    const int64_t numbers[3] = {draw(6), draw(8), draw(40)};
+    tnr_value v = cache;
+    if (kind == 'c')
+        tnr_retain(v);
+    else if (kind == 'i')
+        v = tnr_int(draw(7) - 1);
+    else if (kind == 'f')
+        v = tnr_float(0.5);
+    else if (kind == 's' && !draw(4))
+        v = shape_value((int)draw(4));
+    else if (kind == 's')
+        MUST(tnr_shape_new(numbers, draw(3) ? 1 : (uint32_t)draw(4), &v, &err));
+    else
+        MUST(tnr_tensor_new(tnr_vm_device(vm), dims, 3, TNB_F32, &v, &err));
+    return v;
+}
+
+static void
+misuse(void)
+{
+    static const struct {
+        const char *prefix, *name, *kinds;
+        int least;
+    } calls[] = {{"vm.builtin.kv_state_", "add_sequence", "ci", 2},
+                 {"vm.builtin.kv_state_", "add_sequence", "ci", 2},
+                 {"vm.builtin.kv_state_", "remove_sequence", "ci", 2},
+                 {"vm.builtin.kv_state_", "fork_sequence", "ciii", 3},
+                 {"vm.builtin.kv_state_", "popn", "cii", 3},
+                 {"vm.builtin.kv_state_", "begin_forward", "csss", 3},
+                 {"vm.builtin.kv_state_", "end_forward", "c", 1},
+                 {"vm.builtin.attention_kv_cache_", "enable_sliding_window_for_seq", "ciii", 4},
+                 {"vm.builtin.attention_kv_cache_", "commit_accepted_token_tree_nodes", "css", 3},
+                 {"vm.builtin.attention_kv_cache_", "get_query_positions", "c", 1},
+                 {"vm.builtin.attention_kv_cache_", "attention_with_fused_qkv", "cifqt", 5},
+                 {"vm.builtin.attention_kv_cache_", "attention_with_shared_kv", "cifttt", 7},
+                 {"vm.builtin.attention_kv_cache_", "append_mla_kv", "cit", 3},
+                 {"vm.builtin.attention_kv_cache_", "self_attention", "cifttttt", 8},
+                 {"vm.builtin.attention_kv_cache_", "cross_attention", "cifttt", 6},
+                 {"vm.builtin.attention_kv_cache_", "merge_attn_output_inplace", "ctttt", 5},
+                 {"vm.builtin.attention_kv_cache_", "debug_get_kv", "ciiitt", 6},
+                 {"vm.builtin.attention_kv_cache_", "debug_get_kv_mla", "ciiit", 5},
+                 {"vm.builtin.rnn_state_", "get", "ciit", 4},
+                 {"vm.builtin.rnn_state_", "set", "ciit", 4},
+                 {"vm.builtin.rnn_state_", "debug_get", "ciii", 4}};
+    clear();
+    for (int64_t round = 100 + draw(200); round > 0; round--) {
+        const int64_t i = draw(sizeof calls / sizeof *calls),
+                      most = (int64_t)strlen(calls[i].kinds);
+        const int64_t n =
+            calls[i].least + draw(most < calls[i].least ? 1 : most - calls[i].least + 1);
+        tnr_value args[8] = {0}, ret;
+        char name[100];
+        for (int64_t a = 0; a < n; a++)
+            args[a] = usual(a < most ? calls[i].kinds[a] : 't');
+        if (!draw(6))
+            put(&args[draw(n)], anything(0));
+        snprintf(name, sizeof name, "%s%s", calls[i].prefix, calls[i].name);
+        const tnr_kv_info before = info();
+        if (any_call(name, args, (int)n, &ret) == TNB_OK) {
+            n_taken++;
+        } else {
+            const tnr_kv_info after = info();
+            n_refused++;
+            CHECK(!memcmp(&before, &after, sizeof before));
+            if (!strstr(err.message, calls[i].name))
+                fprintf(stderr, "%s is not named: ", name), fail(__LINE__, "a call is refused");
+        }
+        tnr_release(&ret);
+        for (int64_t a = 0; a < n; a++)
+            tnr_release(&args[a]);
+    }
+    clear();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -885,7 +969,9 @@ main(int argc, char **argv)
         tnr_release(&sizes[i]);
     for (int64_t i = 0; i < o.ops; i++) {
         int64_t what = draw(100);
-        if (!n_texts || (what < 10 && n_texts < o.sequences))
+        if (o.misuse && what < 3)
+            misuse();
+        else if (!n_texts || (what < 10 && n_texts < o.sequences))
             add();
         else if (what < 20 && n_texts < o.sequences)
             fork_text(&texts[draw(n_texts)]);
@@ -911,11 +997,11 @@ main(int argc, char **argv)
             digest ^= mix(table[i].key * 31 + (uint64_t)e * 1099511628211ULL + bits);
         }
     printf("%016llx added %lld removed %lld forked %lld popped %lld cleared %lld steps %lld full "
-           "%lld again %lld rows %llu faults %lld trees %lld\n",
+           "%lld again %lld rows %llu faults %lld trees %lld refused %lld taken %lld\n",
            (unsigned long long)digest, (long long)counts[0], (long long)counts[1],
            (long long)counts[2], (long long)counts[3], (long long)counts[4], (long long)counts[5],
            (long long)counts[6], (long long)counts[7], (unsigned long long)n_seen,
-           (long long)n_faults, (long long)n_trees);
+           (long long)n_faults, (long long)n_trees, (long long)n_refused, (long long)n_taken);
     while (n_texts)
         drop(&texts[0]);
     tnr_release(&cache);
