@@ -56,7 +56,7 @@ tests_llm_logits_SOURCES = tests/llm/logits.c
 tests_llm_logits_CPPFLAGS = $(TEST_CPPFLAGS)
 tests_llm_logits_LDADD = $(RT_LIB) $(BASE_LIB) -lm
 TESTS += tests/llm/checkpoints.py tests/llm/block_product.py tests/llm/kept_logits.py tests/llm/quantized.py tests/llm/same_bits.py
-LONG_TESTS += tests/llm/divergence.py tests/llm/families.py tests/llm/mlc_modules.py tests/llm/mlc_passes.py
+LONG_TESTS += tests/llm/divergence.py tests/llm/families.py tests/llm/mlc_modules.py tests/llm/mlc_passes.py tests/llm/mlc_sweep.py
 EXTRA_DIST += \
 	tests/llm/checkpoints.py \
 	tests/llm/block_product.py \
@@ -70,6 +70,7 @@ EXTRA_DIST += \
 	tests/llm/mlc_modules.py \
 	tests/llm/mlc_passes.py \
 	tests/llm/mlc_steps.py \
+	tests/llm/mlc_sweep.py \
 	tests/llm/quantized.py \
 	tests/llm/same_bits.py \
 	tests/llm/small_model.py
