@@ -23,7 +23,7 @@ EXTRA_DIST += bench/gpu_generic/README.md bench/gpu_generic/bare.c bench/gpu_gen
 EXTRA_DIST += bench/cuda/README.md bench/cuda/choices.py bench/cuda/costs.py bench/results/cuda-choices-2026-11-28.txt bench/results/cuda-costs-2026-11-27.txt bench/results/gpu-2026-11-27.txt bench/results/gpu-h200-2026-11-27.txt
 
 # Language models beside llama.cpp (bench/llm/run.py).
-EXTRA_DIST += bench/llm/README.md bench/llm/model.py bench/llm/run.py bench/results/llm-2026-11-26.txt bench/results/first-token-2026-11-28.txt
+EXTRA_DIST += bench/llm/README.md bench/llm/model.py bench/llm/read_file.c bench/llm/run.py bench/llm/wheel.py bench/results/llm-2026-11-26.txt bench/results/first-token-2026-11-28.txt
 
 # Passes over a decode function of many layers (bench/llama_passes.py); memory plans beside their bounds.
 EXTRA_DIST += bench/llama_decode.py bench/llama_passes.py bench/memory_plan.py

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a GGUF file of a Llama-shaped model with random weights, for timing: python3 bench/llm/model.py OUT.gguf --type Q4_0 [--shape 1b].
-Needs numpy and the package gguf."""
+Needs numpy and the package gguf. --zeros leaves the weights out: the file has its size and takes no room (what compiling costs does not
+hang on them); --layers gives another number of layers."""
 import argparse
 import os
 
@@ -38,8 +39,11 @@ def main():
     p.add_argument("out")
     p.add_argument("--type", default="Q4_0")
     p.add_argument("--shape", default="1b", choices=SHAPES)
+    p.add_argument("--layers", type=int)
+    p.add_argument("--zeros", action="store_true")
     args = p.parse_args()
     hidden, layers, heads, kv, inner, vocab = SHAPES[args.shape]
+    layers = args.layers or layers
     head = hidden // heads
     rng = np.random.default_rng(0)
     w = gguf.GGUFWriter(args.out + ".part", "llama")
@@ -63,11 +67,28 @@ def main():
     kind = getattr(gguf.GGMLQuantizationType, args.type)
     raw = None if args.type == "F16" else kind
 
+    data = 0  # bytes of all tensors
+
+    def leave_out(name, shape, dtype, size, of=None):
+        nonlocal data
+        w.add_tensor_info(name + ".weight", shape, np.dtype(dtype), size, raw_dtype=of)
+        data += w.ggml_pad(size, w.data_alignment)
+
     def add(name, rows, columns):
-        w.add_tensor(name + ".weight", matrix(rng, args.type, rows, columns), raw_dtype=raw)
+        if not args.zeros:
+            w.add_tensor(name + ".weight", matrix(rng, args.type, rows, columns), raw_dtype=raw)
+        elif raw is None:
+            leave_out(name, (rows, columns), np.float16, rows * columns * 2)
+        else:
+            elems, size = gguf.GGML_QUANT_SIZES[kind]
+            row = columns // elems * size
+            leave_out(name, (rows, row), np.uint8, rows * row, raw)
 
     def norm(name):
-        w.add_tensor(name + ".weight", np.ones(hidden, np.float32))
+        if args.zeros:
+            leave_out(name, (hidden,), np.float32, hidden * 4)
+        else:
+            w.add_tensor(name + ".weight", np.ones(hidden, np.float32))
 
     add("token_embd", vocab, hidden)
     for i in range(layers):
@@ -84,8 +105,14 @@ def main():
     norm("output_norm")
     w.write_header_to_file()
     w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
+    if args.zeros:
+        w.write_ti_data_to_file()
+        w.close()
+        size = os.path.getsize(args.out + ".part")
+        os.truncate(args.out + ".part", w.ggml_pad(size, w.data_alignment) + data)
+    else:
+        w.write_tensors_to_file()
+        w.close()
     os.rename(args.out + ".part", args.out)
 
 
