@@ -180,6 +180,14 @@ all_supported(onnx_import *imp)
                 "its optimizer, and quantize it in the format QDQ");
             return false;
         }
+        if (p->domain && strcmp(p->domain, "ai.onnx.ml") == 0) {
+            tnb_diag_hint(tn_diags(imp->ctx),
+                          "trees, support vectors and texts are not compiled; linear models, "
+                          "scalers and normalizers become standard operators with "
+                          "skl2onnx.to_onnx(..., options={'zipmap': False}, black_op="
+                          "{'LinearClassifier', 'LinearRegressor', 'Normalizer', 'Scaler'})");
+            return false;
+        }
     }
     tnb_diag_hint(tn_diags(imp->ctx), "docs/onnx.md lists the operators that there are, and why "
                                       "others are not");

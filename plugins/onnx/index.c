@@ -4,15 +4,15 @@
 #include "dynamic.h"
 #include "fold.h"
 
-static bool
-import_gather(onnx_node *n)
+/* Entries of input 0 at the indices of input 1; NULL: an error is recorded. */
+static const tn_expr *
+gather(onnx_node *n, int64_t axis)
 {
     const tn_expr *x = onnx_in(n, 0), *idx = onnx_in(n, 1);
-    int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, x), v;
+    int64_t extent, v;
     tn_list dims;
-    if (rank < 0 || !onnx_axis(n, rank, &axis) || !onnx_dims(n, x, &dims))
-        return false;
-    int64_t extent;
+    if (!onnx_dims(n, x, &dims))
+        return NULL;
     /* known indices: negative ones are resolved here. Of an unknown extent the sum could be negative again, and
      * count from the end once more: run time, which looks at the index as it is, resolves it. One that is out of
      * range is an error, and where it may never be used, in a branch or a loop, one of run time. */
@@ -28,16 +28,53 @@ import_gather(onnx_node *n)
             if (!tn_int_value(e[i], &v) || (v >= 0 && v < extent))
                 continue;
             wrong = true;
-            if (!onnx_may_not_run(n))
-                return onnx_fail(n, TNB_BOUNDS,
-                                 "index %" PRId64 " is out of range for an axis of %" PRId64
-                                 " entries",
-                                 negative ? v - extent : v, extent);
+            if (!onnx_may_not_run(n)) {
+                (void)onnx_fail(n, TNB_BOUNDS,
+                                "index %" PRId64 " is out of range for an axis of %" PRId64
+                                " entries",
+                                negative ? v - extent : v, extent);
+                return NULL;
+            }
         }
         if (changed && !wrong)
             idx = onnx_elems_expr(n, e, k->n_elems, k->dtype, k->ndim, k->dims);
     }
-    return idx && onnx_ret(n, onnx_take(n, x, idx, axis));
+    return idx ? onnx_take(n, x, idx, axis) : NULL;
+}
+
+static bool
+import_gather(onnx_node *n)
+{
+    int64_t axis = onnx_attr_int(n, "axis", 0), rank = onnx_rank(n, onnx_in(n, 0));
+    if (rank < 0 || !onnx_axis(n, rank, &axis))
+        return false;
+    const tn_expr *taken = gather(n, axis);
+    return taken && onnx_ret(n, taken);
+}
+
+/* Of ai.onnx.ml: entries of the last axis. Indices of any rank count as one list, and data of one axis give a row. */
+static bool
+import_array_feature_extractor(onnx_node *n)
+{
+    const tn_expr *x = onnx_in(n, 0), *total = tn_i64(n->ctx, 1);
+    tn_list in, at;
+    if (!onnx_dims(n, x, &in) || !onnx_dims(n, onnx_in(n, 1), &at))
+        return false;
+    if (!in.n)
+        return onnx_fail(n, TNB_SHAPE, "the data has no axis, expected one or more");
+    const tn_expr *taken = gather(n, (int64_t)in.n - 1);
+    if (!taken)
+        return false;
+    for (uint32_t i = 0; i < at.n; i++)
+        total = onnx_simplify(n, tn_mul(n->ctx, total, at.at[i]));
+    const tn_expr **dims = TNB_NEW_N(n->imp->arena, const tn_expr *, in.n + 1);
+    uint32_t count = 0;
+    if (in.n == 1)
+        dims[count++] = tn_i64(n->ctx, 1);
+    for (uint32_t i = 0; i + 1 < in.n; i++)
+        dims[count++] = in.at[i];
+    dims[count++] = total;
+    return onnx_ret(n, onnx_reshape(n, taken, dims, count));
 }
 
 static bool
@@ -172,6 +209,8 @@ import_topk(onnx_node *n)
 }
 
 const onnx_op onnx_index_ops[] = {
+    {"ArrayFeatureExtractor", 1, 0, 2, 2, 1, 1, import_array_feature_extractor, NULL, 0,
+     "ai.onnx.ml"},
     {"Gather", 1, 0, 2, 2, 1, 1, import_gather, onnx_fold_gather, 0, NULL},
     {"GatherElements", 11, 0, 2, 2, 1, 1, import_gather_elements, NULL, 0, NULL},
     {"GatherND", 11, 0, 2, 2, 1, 1, import_gather_nd, NULL, 0, NULL},

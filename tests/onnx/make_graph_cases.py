@@ -400,3 +400,11 @@ for size, dims in ((6, "_____"), (8, "_c_"), (2**31 - 1, "ncw"), (2**63 - 1, "__
         attr size int {size}
         attr alpha float 5
         attr beta float 0.5""", {"x": x}, [("y", x / np.sqrt(1 + 5 / size * total))], dims={"x": dims})
+# ai.onnx.ml: indices of any rank are one list, and data of one axis give a row; known and at run time, of known and dynamic extents
+for rank in 1, 2, 3:
+    x = rnd(*(2, 3, 5)[3 - rank:])
+    for at in np.array(3), i64(4), i64(0, 3, 3), i64(1, -1, 2, 0).reshape(2, 2), i64(2, 1).reshape(2, 1, 1):
+        want = x[..., at.ravel()].reshape(*(x.shape[:-1] or (1,)), at.size)
+        for const, dims in (["i"], {}), ([], {}), (["i"], {"x": "abc"[:rank]}), ([], {"x": "abc"[:rank], "i": "nmk"[:at.ndim]}):
+            case(f"array_feature_extractor_{rank}_{'_'.join(map(str, at.shape)) or 'scalar'}_{'known' if const else 'run'}_{'dynamic' if dims else 'fixed'}", 17,
+                 "node ai.onnx.ml/ArrayFeatureExtractor x i -> y", {"x": x, "i": at}, [("y", want)], const=const, dims=dims)
