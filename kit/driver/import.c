@@ -104,12 +104,82 @@ alone_recognizes(tn_ctx *ctx, const tnk_importer *imp, uint32_t i, const char *p
     return true;
 }
 
-/* An archive in zip's format or a bare pickle. */
+/* Files that come in place of models, told by bytes of their head, and where those are of many by the file's extension. The first
+ * row that fits counts. */
+typedef struct foreign {
+    uint32_t at; /* offset of the bytes */
+    const char *bytes;
+    const char *extensions; /* with blanks around each; NULL: any */
+    const char *entry;      /* in the name of a zip archive's first entry; NULL: any */
+    const char *what, *hint;
+} foreign;
+
+#define TORCH                                                                              \
+    "a file of torch.save, which only Python can read",                                    \
+        "export the model in Python with torch.onnx.export; the checkpoint of a language " \
+        "model with AutoModelForCausalLM's save_pretrained, which writes safetensors"
+#define KERAS                                                                                  \
+    "a model of Keras", "convert it in Python: model.export('model.onnx', format='onnx'), or " \
+                        "tf2onnx.convert.from_keras"
+#define PAGE                              \
+    "a page of HTML in place of a model", \
+        "download the file itself; sites have another address for it than for the page about it"
+
+static const foreign foreigners[] = {
+    {0, "PK\003\004", " .keras ", NULL, KERAS},
+    {0, "PK\003\004", " .pt .pth .pt2 .ckpt .bin ", NULL, TORCH},
+    {0, "PK\003\004", NULL, "/data.pkl", TORCH},
+    {0, "PK\003\004", NULL, NULL, "a zip archive", "unpack it, and name the model's file in it"},
+    {0, "\x80\002", NULL, NULL, TORCH},
+    {0, "\x80\003", NULL, NULL, TORCH},
+    {0, "\x80\004", NULL, NULL, TORCH},
+    {0, "\x80\005", NULL, NULL, TORCH},
+    {0, "\x89HDF\r\n", NULL, NULL, KERAS},
+    {4, "TFL3", NULL, NULL, "a model of TensorFlow Lite",
+     "convert it: python3 -m tf2onnx.convert --tflite MODEL --output model.onnx"},
+    {4, "ORTM", NULL, NULL, "a model in ONNX Runtime's own format",
+     "name the ONNX file that it was made of"},
+    {0, "version https://git-lfs", NULL, NULL, "a pointer of Git LFS in place of the file",
+     "`git lfs pull` in its repository fetches the file"},
+    {0, "\x1f\x8b", NULL, NULL, "compressed by gzip", "unpack it with gunzip"},
+    {0, "<!DOCTYPE html", NULL, NULL, PAGE},
+    {0, "<!doctype html", NULL, NULL, PAGE},
+    {0, "<html", NULL, NULL, PAGE},
+    {0, "<?xml", " .xml ", NULL, "a model of OpenVINO, or other XML",
+     "name the ONNX file that it was made of"},
+};
+
+/* Whether the name of a zip archive's first entry has `part` in it. */
 static bool
-is_pickle(const char *head, size_t n)
+has_entry(const char *head, size_t n, const char *part)
 {
-    return (n >= 4 && memcmp(head, "PK\003\004", 4) == 0) ||
-           (n >= 2 && head[0] == '\200' && head[1] >= 2 && head[1] <= 5);
+    enum { LENGTH = 26, NAME = 30 };
+    if (n < NAME)
+        return false;
+    size_t length = (uint8_t)head[LENGTH] | (size_t)(uint8_t)head[LENGTH + 1] << 8;
+    if (length > n - NAME)
+        length = n - NAME;
+    const size_t wanted = strlen(part);
+    for (size_t i = 0; i + wanted <= length; i++)
+        if (memcmp(head + NAME + i, part, wanted) == 0)
+            return true;
+    return false;
+}
+
+static const foreign *
+find_foreign(tn_ctx *ctx, const char *path, const char *head, size_t n)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    const char *extension = tn_strf(ctx, " %s ", dot ? dot : "?");
+    for (size_t i = 0; i < sizeof foreigners / sizeof *foreigners; i++) {
+        const foreign *f = &foreigners[i];
+        const size_t length = strlen(f->bytes);
+        if (n >= f->at + length && memcmp(head + f->at, f->bytes, length) == 0 &&
+            (!f->extensions || strstr(f->extensions, extension)) &&
+            (!f->entry || has_entry(head, n, f->entry)))
+            return f;
+    }
+    return NULL;
 }
 
 const tnk_importer *
@@ -133,13 +203,11 @@ tnk_find_importer(tn_ctx *ctx, const char *path)
         if (has_extension(imp, path) && !by_name)
             by_name = imp; /* it will say what is wrong with the file */
     }
-    if (is_pickle(head, n)) {
-        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path},
-                   "a file of torch.save, which only Python can read");
-        tnb_diag_hint(tn_diags(ctx),
-                      "export the model in Python with torch.onnx.export; the checkpoint of a "
-                      "language model with AutoModelForCausalLM's save_pretrained, which writes "
-                      "safetensors");
+    const foreign *f = find_foreign(ctx, path, head, n);
+    if (f) {
+        tnb_report(tn_diags(ctx), TNB_ERROR, TNB_UNSUPPORTED, (tnb_place){.file = path}, "%s",
+                   f->what);
+        tnb_diag_hint(tn_diags(ctx), "%s", f->hint);
         return NULL;
     }
     if (by_name)

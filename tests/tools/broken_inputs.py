@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broken files of every format are refused with exit status 1 or 2 and a message that names file and place."""
+import gzip
+import io
 import os
+import pickle
 import struct
+import zipfile
 
 from clitest import DIGITS, check, done, npy_bytes, path, refused, tenon, write
 
@@ -197,4 +201,34 @@ text("deep_parentheses", TEXT.replace("R.nn.relu(x)", "(" * 100000 + "x" + ")" *
 text("bad_utf8", TEXT.encode().replace(b"relu", b"r\xff\xfelu"), ":3:")
 text("a_huge_number", TEXT.replace("(2, 3)", "(2, 9" + "9" * 400 + ")"), ":2:")
 text("bad_indentation", TEXT.replace("    return", "  return"), ":")
+
+# ---- files of other kinds, under their own names and under a model's: what each is, and what to do ----
+def archive(*names):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as z:
+        for n in names:
+            z.writestr(n, "content")
+    return out.getvalue()
+
+
+LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"0" * 64 + b"\nsize 123456\n"
+FOREIGN = {  # name: bytes, the words, and whether another name changes what is known of it
+    "net.pt": (archive("archive/data.pkl", "archive/version"), ("torch.save", "torch.onnx.export"), False),
+    "net.pt2": (archive("net/models/model.json"), ("torch.save", "torch.onnx.export"), True),
+    "net.pkl": (pickle.dumps({"a": 1}, 4), ("torch.save",), False),
+    "net.keras": (archive("metadata.json", "config.json"), ("a model of Keras", "tf2onnx"), True),
+    "net.h5": (b"\x89HDF\r\n\x1a\n" + bytes(64), ("a model of Keras", "tf2onnx"), False),
+    "net.whl": (archive("net/__init__.py", "net/net.onnx"), ("a zip archive", "unpack it"), False),
+    "net.npz": (archive("a.npy"), ("a zip archive", "unpack it"), False),
+    "net.tflite": (b"\x1c\0\0\0TFL3" + bytes(64), ("TensorFlow Lite", "--tflite"), False),
+    "net.ort": (b"\x1c\0\0\0ORTM" + bytes(64), ("ONNX Runtime's own format", "made of"), False),
+    "net.xml": (b'<?xml version="1.0"?>\n<net name="x" version="11"></net>', ("OpenVINO",), True),
+    "net.lfs": (LFS, ("a pointer of Git LFS", "git lfs pull"), False),
+    "net.onnx.gz": (gzip.compress(GOOD), ("compressed by gzip", "gunzip"), False),
+    "net.html": (b"<!DOCTYPE html><html><body>404</body></html>", ("a page of HTML", "download"), False),
+}
+for name, (data, words, by_name) in FOREIGN.items():
+    for as_name in (name,) if by_name else (name, "net.onnx", "net.gguf", "net"):
+        refused(f"{name} as {as_name}", tenon("compile", write(as_name, data), "-o", path("no.tno")), as_name + ": ", "hint: ", *words)
+
 done()
