@@ -164,6 +164,12 @@ read_header(tnb_safetensors *s, struct file *f, tnb_err *err)
     if (f->map.size < 8)
         return tnb_fail(err, TNB_FORMAT, "%s: %" PRIu64 " bytes are too short for safetensors",
                         f->path, f->map.size);
+    static const char lfs[] = "version https://git-lfs";
+    if (f->map.size >= sizeof lfs && memcmp(f->map.data, lfs, sizeof lfs - 1) == 0) {
+        (void)tnb_fail(err, TNB_FORMAT, "%s: a pointer of Git LFS in place of the file", f->path);
+        tnb_hint(err, "`git lfs pull` in its repository fetches the file");
+        return TNB_FORMAT;
+    }
     memcpy(&n, f->map.data, 8);
     if (n > MAX_HEADER || n > f->map.size - 8)
         return tnb_fail(err, TNB_FORMAT,

@@ -203,6 +203,10 @@ cut_off_and_nested_ones_are_refused(void **state)
         assert_int_equal(tnb_safetensors_open_memory(bytes, 24, "x", &s, &err), TNB_FORMAT);
         assert_non_null(strstr(err.message, "x: not safetensors, or cut off"));
     }
+    static const char lfs[] = "version https://git-lfs.github.com/spec/v1\nsize 123456\n";
+    assert_int_equal(tnb_safetensors_open_memory(lfs, sizeof lfs - 1, "x", &s, &err), TNB_FORMAT);
+    assert_non_null(strstr(err.message, "x: a pointer of Git LFS"));
+    assert_non_null(strstr(err.hint, "git lfs pull"));
 }
 
 int

@@ -112,6 +112,10 @@ for name, data, texts in (("pytorch_model.bin", "", ("but pytorch_model.bin", "f
     write("other/" + name, data)
     shutil.copy(os.path.join(MODELS, "llm", "tiny_llama", "config.json"), path("other"))
     refused(f"a folder with {name} in place of safetensors", generate(path("other"), "--prompt", "a"), *texts)
+shutil.rmtree(path("other"), ignore_errors=True)
+write("other/model.safetensors", f"version https://git-lfs.github.com/spec/v1\noid sha256:{0:064}\nsize 123456\n")
+shutil.copy(os.path.join(MODELS, "llm", "tiny_llama", "config.json"), path("other"))
+refused("a pointer of Git LFS in place of safetensors", generate(path("other"), "--prompt", "a"), "model.safetensors: a pointer of Git LFS", "git lfs pull")
 for magic in (b"PK\3\4", b"\x80\2", b"\x80\4"):
     refused("a file of torch.save", generate(write("pytorch_model.bin", magic + b"x" * 600), "--prompt", "a"), "torch.save", "torch.onnx.export", "save_pretrained")
 refused("bench without a prompt", tenon("bench", tno), "tenon bench --prompt N --generate N")
