@@ -20,7 +20,7 @@ EXTRA_DIST += bench/opencl/README.md bench/opencl/run.py
 EXTRA_DIST += bench/gpu_generic/README.md bench/gpu_generic/bare.c bench/gpu_generic/cpu_clock.c bench/gpu_generic/run.py
 
 # What kernels for cuda cost (bench/cuda/costs.py).
-EXTRA_DIST += bench/cuda/README.md bench/cuda/choices.py bench/cuda/costs.py bench/results/cuda-choices-2026-11-28.txt bench/results/cuda-costs-2026-11-27.txt bench/results/gpu-2026-11-27.txt bench/results/gpu-h200-2026-11-27.txt
+EXTRA_DIST += bench/cuda/README.md bench/cuda/choices.py bench/cuda/compile_time.py bench/cuda/costs.py bench/cuda/cutlass.py bench/results/cuda-2026-11-28.txt bench/results/cuda-choices-2026-11-28.txt bench/results/cuda-costs-2026-11-27.txt bench/results/gpu-2026-11-27.txt bench/results/gpu-h200-2026-11-27.txt
 
 # Language models beside llama.cpp (bench/llm/run.py).
 EXTRA_DIST += bench/llm/README.md bench/llm/model.py bench/llm/read_file.c bench/llm/run.py bench/llm/wheel.py bench/results/llm-2026-11-26.txt bench/results/first-token-2026-11-28.txt
