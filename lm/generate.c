@@ -30,8 +30,8 @@ now(void)
 const char *
 tnl_reason_name(tnl_reason r)
 {
-    static const char *const names[] = {"end of text", "stop text", "count of tokens",
-                                        "context full", "stopped"}; /* ORDER tnl_reason */
+    static const char *const names[] = {"end of text", "stop text", "token limit", "context full",
+                                        "stopped"}; /* ORDER tnl_reason */
     return (unsigned)r < sizeof names / sizeof *names ? names[r] : "unknown";
 }
 

@@ -98,10 +98,9 @@ find_tokenizer(const tnl_model *m, tnb_arena *a, const json_t *tokenizer, const 
         *out = tokenizer_in(a, beside, recorded, format);
     if (*out)
         return TNB_OK;
-    tnb_fail(err, TNB_NOT_FOUND,
-             "the tokenizer is neither %s, where it was when the model was compiled, nor in %s",
-             recorded, beside);
-    tnb_hint(err, "put it beside the artifact, or name it with --tokenizer");
+    tnb_fail(err, TNB_NOT_FOUND, "the tokenizer is neither at %s nor in the folder %s", recorded,
+             beside);
+    tnb_hint(err, "put its file there, or name it with --tokenizer");
     return TNB_NOT_FOUND;
 }
 

@@ -219,7 +219,7 @@ tnr_device_new(const tnr_driver *drv, int id, const tnr_device_options *opt, tnr
         return TNB_DEVICE;
     }
     if (id < 0 || id >= count)
-        return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; number %d was asked for",
+        return tnb_fail(err, TNB_BOUNDS, "driver '%s' has %d devices; there is no number %d",
                         drv->base.name, count, id);
     tnr_device *dev = calloc(1, sizeof *dev);
     if (!dev)

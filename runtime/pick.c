@@ -113,7 +113,7 @@ try_place(struct choice *c, uint32_t place, bool by_target)
         if (place_of(v, list, &exactly) != place || exactly != by_target)
             continue;
         if (c->wanted && place == count_names(list)) {
-            (void)tnb_fail(&e, TNB_NOT_FOUND, "'%s' was asked for", c->wanted);
+            (void)tnb_fail(&e, TNB_NOT_FOUND, "not among the chosen: '%s'", c->wanted);
         } else if (can_run(c->rt, v, &e) == TNB_OK) {
             return i;
         } else {
@@ -135,7 +135,7 @@ say_picked(const struct choice *c, uint32_t i, tnb_buf *why)
         return;
     tnb_buf_printf(&b, "variant %" PRIu32 " (%s on %s) is used: ", i, v->name, v->device);
     if (c->wanted)
-        tnb_buf_printf(&b, "'%s' was asked for", c->wanted);
+        tnb_buf_printf(&b, "chosen by name, '%s'", c->wanted);
     else if (place_of(v, c->preferred, &exactly) < count_names(c->preferred))
         tnb_buf_puts(&b, "the first of [tenon] target_order that can run here");
     else

@@ -141,16 +141,29 @@ find_used(tnt_session *s, const tnt_program *p)
     return u;
 }
 
+/* Bytes of a description that fit a line: all, or whole words; `tenon list devices` prints the rest. */
+static int
+fitting(const char *s)
+{
+    enum { MOST = 100 };
+    size_t n = strlen(s);
+    if (n > MOST)
+        for (n = MOST; n && s[n] != ' '; n--)
+            ;
+    return (int)n;
+}
+
 static void
 print_used(const used *u)
 {
+    const int n = fitting(u->device);
     printf("target %s", u->variant->name);
     if (u->mcpu)
         printf(" (%s%s", u->native && u->n_features ? "native: " : "mcpu ", u->mcpu);
     if (u->mcpu && u->n_features)
         printf(" and %u features", u->n_features);
-    printf("%s, %d threads, device %s: %.100s\n", u->mcpu ? ")" : "", u->threads,
-           u->variant->device, u->device);
+    printf("%s, %d threads, device %s: %.*s%s\n", u->mcpu ? ")" : "", u->threads,
+           u->variant->device, n, u->device, u->device[n] ? " ..." : "");
 }
 
 static int

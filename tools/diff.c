@@ -154,7 +154,8 @@ narrow(const tn_module *m, const tn_node *f)
  * module fails, others are tried. The errors that stay are those of the first attempt. */
 static bool
 run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_module *y,
-         const tnt_program *p, const char *name, uint64_t seed, uint64_t budget, const tn_expr **r)
+         const tnt_program *p, const char *name, uint64_t seed, uint64_t budget, const tn_expr **r,
+         bool *spent)
 {
     static const struct {
         int64_t least, most, extent; /* of integer elements; of symbols, 0: various */
@@ -174,6 +175,7 @@ run_both(tnt_session *s, const tn_evaluator *ev, const tn_module *x, const tn_mo
         r[1] = !r[0] ? NULL
                : p   ? run_compiled(s, p, name, args)
                      : run_on(s, ev, y, name, args, &o2);
+        *spent = o1.out_of_budget || o2.out_of_budget;
         if (r[0] || o1.out_of_budget)
             return r[1] != NULL;
     }
@@ -217,8 +219,13 @@ exec_diff(tnt_session *s, const tnt_args *a, const tn_module *x, const tn_module
             continue;
         }
         const tn_expr *r[2];
-        if (!run_both(s, ev, x, y, p, name, (uint64_t)seed, (uint64_t)budget, r)) {
+        bool spent = false;
+        if (!run_both(s, ev, x, y, p, name, (uint64_t)seed, (uint64_t)budget, r, &spent)) {
             tnt_report(s);
+            if (spent)
+                fputs("  hint: --budget N raises the limit on operations; smaller inputs need "
+                      "fewer\n",
+                      stderr);
             return TNT_FAILED;
         }
         tnt_report(s);

@@ -362,10 +362,10 @@ const tnt_command tnt_command_list = {
         "`list targets` says what each target can do today: whether its backend generates "
         "kernels, and whether there is a device here that runs them. Patterns are given to "
         "FuseOpsByPattern, externals generate code for what they found, and loaders run it; "
-        "tensor_intrins are what schedules may give parts of loops to, evaluators run modules; "
-        "packed are functions that device halves bring, and meanings what such functions "
-        "compute. `list legalizers` says whose tensor programs the operators of a target "
-        "get, and whose those hide.",
+        "tensor_intrins replace inner loops in schedules, evaluators run modules; "
+        "packed are functions that models call by name, and meanings their reference "
+        "implementations. `list legalizers TARGET` names, for each operator, the plugin whose "
+        "tensor program the target uses, and the plugins whose programs it replaces.",
     .options = options,
     .min_operands = 1,
     .max_operands = 2,

@@ -165,7 +165,7 @@ run_check(tnt_session *s, const tnt_args *a)
 static const tnt_option opt_options[] = {
     {"passes", 'p', TNT_VALUE, "LIST",
      "comma-separated passes, Name or Name{option=value, ...}; @pipeline, @PHASE: the target's "
-     "passes",
+     "passes (default with -t: @pipeline)",
      NULL, true},
     {"target", 't', TNT_VALUE, "NAME", "current target of the passes"},
     {"output", 'o', TNT_VALUE, "FILE.py", "output file (default: standard output)"},

@@ -256,8 +256,8 @@ tell_targets(tnt_session *s, const char *name)
                     kinds[i].name, first);
         if (provides(s, name, "device", t.kind->device ? t.kind->device : t.kind->base.name))
             fprintf(stderr,
-                    "tenon: warning: nothing runs here then that is compiled for the target '%s': "
-                    "its device is this plugin's\n",
+                    "tenon: warning: nothing compiled for the target '%s' will run here: this "
+                    "plugin drives its device\n",
                     kinds[i].name);
     }
     tnb_diags_cut(tn_diags(s->ctx), before);
@@ -376,17 +376,15 @@ run(tnt_session *s, const tnt_args *a)
 const tnt_command tnt_command_plugin = {
     .name = "plugin",
     .operands = "enable|disable NAME",
-    .summary = "say whether a plugin may be loaded",
+    .summary = "allow or forbid loading a plugin",
     .details =
-        "Changes [tenon] plugins in the user's INI file ($XDG_CONFIG_HOME/tenon/tenon.ini, or "
-        "~/.config/tenon/tenon.ini), with --system in the installation's, so that the plugin NAME "
-        "is loaded or is not, and "
-        "prints what was written. Plugins and targets that cannot be used without it are warned "
-        "of. The rest of the file stays as it is; it is written beside and "
-        "renamed. The list holds "
-        "names, or * for all, and -NAME for one that is left out. A file that is read later, or a "
-        "lock of the site, is "
-        "told of and nothing is changed.",
+        "Changes the list [tenon] plugins in the user's INI file "
+        "($XDG_CONFIG_HOME/tenon/tenon.ini, or ~/.config/tenon/tenon.ini), or with --system in "
+        "the installation's, and prints the new line. The list holds names, or * for all, and "
+        "-NAME for a plugin that is left out. The rest of the file stays as it is. A warning "
+        "names plugins and targets that cannot be used without NAME. Where a file that is read "
+        "later sets the list, or the site has locked it, nothing is changed and the command "
+        "ends with an error that names the file.",
     .options = options,
     .min_operands = 2,
     .max_operands = 2,

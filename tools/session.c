@@ -101,10 +101,15 @@ tnt_print_verify(const tnk_verify_report *r)
             r->verified, (unsigned long long)r->longest);
     for (uint32_t i = 0; i < r->n_unverified; i++)
         fprintf(stderr, "  not verified: %s\n", r->unverified[i]);
-    if (r->verified || !r->n_unverified)
-        return true;
-    fputs("tenon: nothing verified: no function that a pass changed could be compared\n", stderr);
-    return false;
+    const bool any = r->verified || !r->n_unverified;
+    if (!any)
+        fputs("tenon: nothing verified: no function that a pass changed could be compared\n",
+              stderr);
+    if (r->n_unverified && r->out_of_budget)
+        fputs(
+            "  hint: --verify-budget N raises the limit on operations; smaller inputs need fewer\n",
+            stderr);
+    return any;
 }
 
 void

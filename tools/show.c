@@ -626,8 +626,10 @@ const tnt_command tnt_command_show = {
         "                     kernels, and why\n"
         "  kernel FILE [KERNEL]\n"
         "                     the names of a model's kernels, or the source of one; with --cost "
-        "what they\n"
-        "                     ask of a GPU, as if every condition in them held",
+        "the\n"
+        "                     memory traffic and operations of kernels for GPUs, counted as if "
+        "every\n"
+        "                     branch were taken",
     .options = options,
     .min_operands = 1,
     .max_operands = 3,

@@ -339,6 +339,21 @@ hint_larger(const tnt_args *a, const extent *told, uint32_t n, tnb_err *err)
              used < sizeof names ? "" : "...");
 }
 
+/* The symbol of the input's axis that the message names ("axis 1 of 'input'"); NULL: it names none. */
+static const char *
+named_symbol(const tnr_signature *sig, const char *message)
+{
+    for (uint32_t i = 0; i < sig->n_params; i++)
+        for (int32_t k = 0; k < sig->params[i].ndim; k++) {
+            const char *symbol = sig->params[i].symbols[k];
+            char axis[sizeof((tnb_err *)0)->message];
+            snprintf(axis, sizeof axis, "axis %d of '%s'", (int)k, sig->params[i].name);
+            if (symbol && !strchr(symbol, ' ') && strstr(message, axis))
+                return symbol;
+        }
+    return NULL;
+}
+
 void
 tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err)
 {
@@ -347,6 +362,11 @@ tnt_hint_extents(const tnt_args *a, const tnr_signature *sig, tnb_err *err)
         return;
     extent told[EXTENTS];
     uint32_t n = sig->example_shapes && !index ? find_extents(sig, told) : 0;
+    const char *named = n ? named_symbol(sig, err->message) : NULL;
+    if (named) {
+        told[0].symbol = named;
+        n = 1;
+    }
     if (n)
         hint_larger(a, told, n, err);
     else

@@ -55,6 +55,7 @@ struct tnk_verify {
     const char
         *covered; /* a function that, as the pass says, comparing others covers; NULL: none */
     TNB_VEC(const char *) unverified;
+    bool out_of_budget;
 };
 
 /* ---- what can be run ---- */
@@ -110,6 +111,7 @@ run(tnk_verify *v, const tn_module *m, const char *name, const tn_function *f, s
                             ev->run(ev->self, child, m, name, args.at, args.n, &opt));
     if (opt.spent > v->longest)
         v->longest = opt.spent;
+    v->out_of_budget |= opt.out_of_budget;
     if (!r || tn_is_error(r)) {
         tnb_diags_first(tn_diags(child), &err);
         o->beyond = !opt.out_of_budget && err.status == TNB_BOUNDS;
@@ -695,5 +697,6 @@ tnk_verify_result(const tnk_verify *v)
     return (tnk_verify_report){.verified = v->verified,
                                .longest = v->longest,
                                .unverified = v->unverified.at,
-                               .n_unverified = v->unverified.n};
+                               .n_unverified = v->unverified.n,
+                               .out_of_budget = v->out_of_budget};
 }

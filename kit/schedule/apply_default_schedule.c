@@ -244,8 +244,8 @@ read_tuning(const tn_pass_ctx *pc, apply_state *st)
         tn_error(pc->ctx, 0, status, "%s", err.message);
         tnb_diag_hint(tn_diags(pc->ctx), "%s",
                       *err.hint ? err.hint
-                                : "tenon tune makes one; [tenon] tuning_db names those that are "
-                                  "read, 'none' none");
+                                : "tenon tune writes one; `none` in place of the file reads no "
+                                  "database");
         return false;
     }
     if (err.status != TNB_OK)

@@ -44,9 +44,13 @@ checkpoint_takes_options(checkpoint_model *m, const tnk_import_options *opt)
 {
     const tn_dict *dims = tn_as_dict(opt ? opt->dims : NULL),
                   *inputs = tn_as_dict(opt ? opt->inputs : NULL);
-    if ((dims && dims->items.n) || (inputs && inputs->items.n))
-        return checkpoint_fail(m, NULL, TNB_INVALID,
-                               "a checkpoint takes neither --dim nor inputs bound at compile time");
+    if ((dims && dims->items.n) || (inputs && inputs->items.n)) {
+        checkpoint_fail(m, NULL, TNB_INVALID,
+                        "a checkpoint takes neither --dim nor inputs bound at compile time");
+        tnb_diag_hint(tn_diags(m->ctx),
+                      "leave --dim and --bind out: batch and lengths are chosen at each call");
+        return false;
+    }
     return true;
 }
 

@@ -35,7 +35,7 @@ r = generate(tno, *usual)
 check(r.returncode == 0 and r.stdout == EXPECTED, "the text of an artifact", r)
 r = generate(tno, *usual, "--threads", "1", "--json")
 told = json.loads(r.stdout)
-check(told["text"] == EXPECTED and told["tokens"] == IDS[1:201] and told["reason"] == "count of tokens", "--json has text and tokens", r)
+check(told["text"] == EXPECTED and told["tokens"] == IDS[1:201] and told["reason"] == "token limit", "--json has text and tokens", r)
 
 prompt = write("prompt.txt", EXPECTED[:120])
 with open(prompt) as f:

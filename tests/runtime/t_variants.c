@@ -139,17 +139,17 @@ test_the_first_that_can_run_is_used(void **state)
          "variant 2 (lost on elsewhere): "},
         {"tenon.target_order=host,large", NULL, 4, "the first of [tenon] target_order", ""},
         {"tenon.target_order=", NULL, 1, "the first in the file", ""},
-        {"tenon.target_order=large", "small", 1, "is used: 'small' was asked for", ""},
-        {NULL, "large,small", 3, "is used: 'large,small' was asked for", ""},
-        {NULL, "host", 4, "variant 4 (host on host) is used: 'host' was asked for", ""},
-        {NULL, "fast,host,large", 4, "'fast,host,large' was asked for", NO_WINGS},
-        {NULL, "lost,large", 3, "'lost,large' was asked for", "variant 2 (lost on elsewhere): "},
+        {"tenon.target_order=large", "small", 1, "is used: chosen by name, 'small'", ""},
+        {NULL, "large,small", 3, "is used: chosen by name, 'large,small'", ""},
+        {NULL, "host", 4, "variant 4 (host on host) is used: chosen by name, 'host'", ""},
+        {NULL, "fast,host,large", 4, "chosen by name, 'fast,host,large'", NO_WINGS},
+        {NULL, "lost,large", 3, "chosen by name, 'lost,large'", "variant 2 (lost on elsewhere): "},
         {NULL, "fast", -1, "no variant runs here: variant 0 (fast on host): the code needs", ""},
         {"tenon.target_order=large", "lost,fast", -1, NO_WINGS, "variant 2 (lost on elsewhere): "},
-        {NULL, "larg", -1, "variant 3 (large on host): 'larg' was asked for",
+        {NULL, "larg", -1, "variant 3 (large on host): not among the chosen: 'larg'",
          "/ it has fast, small, lost, large, host"},
-        {NULL, "", -1, "'' was asked for", ""},
-        {NULL, "smallest,smal", -1, "'smallest,smal' was asked for", ""},
+        {NULL, "", -1, "not among the chosen: ''", ""},
+        {NULL, "smallest,smal", -1, "not among the chosen: 'smallest,smal'", ""},
     };
     char what[1000];
     (void)state;
@@ -168,7 +168,7 @@ test_a_device_counts_behind_a_target_of_its_name(void **state)
     (void)state;
     host_needs = "\"wings\"";
     assert_int_equal(picked(NULL, "host", what), 1);
-    assert_non_null(strstr(what, "variant 1 (small on host) is used: 'host' was asked for"));
+    assert_non_null(strstr(what, "variant 1 (small on host) is used: chosen by name, 'host'"));
     assert_non_null(strstr(what, "variant 4 (host on host): the code needs 'wings'"));
     host_needs = "";
 }

@@ -81,6 +81,34 @@ for symbols in SEVERAL:
     check(r.returncode == 1 and named and len(named) >= min(len(symbols), 4) and all(a.startswith(b) for a, b in zip(symbols, named)) and
           hint[0].endswith("...") == (named != list(symbols)), f"the hint names the extents {', '.join(symbols)}", r)
 
+# but where the message tells the axis of an input, its extent alone is
+branch = write("branch.py", """from tvm.script import ir as I, relax as R, tirx as T
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(("n", 1, "w"), "float32"), k: R.Tensor((1, 1, 3), "float32"), s: R.Tensor((), "bool")):
+        R.func_attr({"global_symbol": "main"})
+        if s:
+            a = R.nn.conv1d(x, k)
+            y = R.sum(a)
+        else:
+            b = R.nn.conv1d(R.nn.relu(x), k)
+            y = R.sum(b)
+        return y
+""")
+refused("a window that the random extents do not hold", tenon("run", branch), "axis 2 of 'x' is 1",
+        "hint: the random inputs may be too small: --dim 'w=N'", status=(1,))
+
+# what the budget of operations did not reach, and the option that raises it
+wide = module("wide", "", 'x: R.Tensor((64, 64), "float32")', ["y = R.matmul(x, x)"])
+r = tenon("run", wide, "--verify", "--verify-budget", "1000")
+refused("nothing is verified within a small budget", r, "not verified: LegalizeOps: main: the budget of 1000 operations is used up",
+        "nothing verified", "hint: --verify-budget N raises the limit", status=(1,))
+r = tenon("run", wide, "--verify")
+check(r.returncode == 0 and "--verify-budget" not in r.stderr, "no hint where everything is verified", r)
+refused("nor compared", tenon("diff", wide, wide, "--exec", "--budget", "1000"), "the budget of operations is used up",
+        "hint: --budget N raises the limit", status=(1,))
+
 # an input whose axes stand in another order, for dimensions that are known and others
 named = module("named", "nhw", 'x: R.Tensor(("n", 3, "h", "w"), "float32")', ["y = R.nn.relu(x)"])
 for shape, order in (((1, 5, 7, 3), "(0, 3, 1, 2)"), ((3, 5, 7, 4), "(1, 0, 2, 3)"), ((1, 5, 7, 4), None)):

@@ -242,6 +242,12 @@ exec '{compiler}' "$@"
 # ---- numbers as they are written; remarks; what was used ----
 r = tenon("run", digits, "--verify", "--verify-budget", "3e7")
 check(r.returncode == 0, "a budget of 3e7", r)
+
+# what bench says of a device is whole, or ends in "..." behind a whole word
+r, j = tenon("bench", digits, "--runs", "1"), tenon("bench", digits, "--runs", "1", "--json")
+said = r.stdout.splitlines()[0].partition(", device cpu: ")[2]
+whole = json.loads(j.stdout)["description"]
+check(said and (said == whole or (said.endswith(" ...") and whole.startswith(said[:-3]))), "bench cuts no word of a device's description", r)
 for text in ("3e", "1.5e0", "1e30", "e7"):
     refused(f"a budget of {text}", tenon("run", digits, "--verify", "--verify-budget", text), "--verify-budget", f"'{text}'", status=(2,))
 r = tenon("run", digits, "-q")

@@ -166,6 +166,7 @@ typedef struct tnk_verify_report {
     uint64_t longest;              /* scalar operations of the longest run */
     const char *const *unverified; /* what a budget or a pass left unverified, a line each */
     uint32_t n_unverified;
+    bool out_of_budget; /* some of them for want of operations: a larger budget may verify them */
 } tnk_verify_report;
 
 /* In the context's arena, except the descriptor. */
