@@ -308,7 +308,7 @@ main(int argc, char **argv)
         return 2;
     const char *way = argv[3];
     /* a state of a recurrent model takes the second for its history */
-    const int64_t n = argc - 4, sizes[] = {17, n + 448, n + 16, 16, window() > 0};
+    const int64_t n = argc - 4, sizes[] = {17, 2 * n + 448, n + 16, 16, window() > 0};
     int32_t ids[4096];
     tnr_session *s;
     tnr_value shapes[5];

@@ -29,7 +29,7 @@ COMPARED_MODELS = ("llama mistral qwen qwen2 qwen3 gemma gemma2 gemma3 phi phi3 
 # Upstream's own batch_decode is wrong in two families: GPT-2's says that a step has one position, DeepSeek-V2's rotates all rows by the
 # position of the first.
 WAYS = {"gpt2": ("steps", "again"), "deepseek_v2": ("steps", "once", "chunks", "again"),
-        "mistral": ("steps", "batch"),  # others go back behind what has left the window
+        "gemma3": ("steps", "batch"), "mistral": ("steps", "batch"),  # others go back behind what has left the window
         **{name: ("steps", "chunks", "batch", "again") for name in ("rwkv5", "rwkv6")}}  # their batch_prefill takes one sequence
 ONLY = os.environ.get("MLC_ONLY", " ".join(COMPARED_MODELS)).split()
 KEEP = os.environ.get("MLC_KEEP") or path("models")

@@ -22,7 +22,8 @@ FAMILIES = ("llama qwen qwen2 qwen3 gemma gemma2 gemma3 phi phi3 mistral gpt2 gp
 FORMS = (("q0f32", 1, 1), ("q0f16", 1, 1), ("q4f16_1", 1, 1), ("q4f16_1", 2, 1), ("q0f16", 1, 2))
 TARGETS = ("cpu", "opencl", "gpu_generic", "cuda")
 # What upstream cannot export, and what its own code says of it.
-UPSTREAM = {"the definition has no pipeline stages": "no stages", "The pipeline stage is undefined": "stages of quantized weights are lost"}
+UPSTREAM = {"the definition has no pipeline stages": "no stages", "The pipeline stage is undefined": "stages of quantized weights are lost",
+            "Matmul requires the reduction length": "a product's extents do not fit"}
 # Their programs for experts and attention are scheduled for one GPU, with blocks of 1,024 threads: one module for each target.
 SCHEDULED = {"bert", "mixtral", "qwen2_moe", "qwen3_moe"}
 KINDS = {"opencl": "opencl", "gpu_generic": "vulkan", "cuda": "cuda"}
@@ -38,7 +39,8 @@ def exported(name, form, kind):
     if not os.path.exists(os.path.join(folder, "model.py")):
         r = subprocess.run([PYTHON, EXPORT, name, form[0], folder, "module", kind, *map(str, form[1:])], capture_output=True, text=True)
         if r.returncode:
-            said = (r.stderr.strip().splitlines() or [f"exit status {r.returncode}"])[-1]
+            lines = r.stderr.strip().splitlines()
+            said = next((line for line in reversed(lines) if "Error: " in line), (lines or [f"exit status {r.returncode}"])[-1])
             return None, next((short for long, short in UPSTREAM.items() if long in said), said[:100])
     return folder, None
 
