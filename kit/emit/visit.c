@@ -114,6 +114,55 @@ choice(visiting *g, const tn_expr *x, const tn_expr *cond, const tn_expr *first,
     return b ? given(g, g->f->choice_end(&g->v, x, b)) : 0;
 }
 
+/* Choices within the other sides of choices, as a concatenation of many tensors has them: longer ones are computed as a tree, since
+ * devices allow conditions to nest so deep only (lavapipe: 80, and reports nothing beyond). */
+enum { LONG_CHAIN = 16 };
+
+typedef struct chain {
+    tn_ctx *ctx;
+    TNB_VEC(const tn_expr *) conds;
+    TNB_VEC(const tn_expr *) values; /* one more than conditions */
+} chain;
+
+static tn_walk_step
+find_load_or_call(void *user, const tn_node *n)
+{
+    (void)user;
+    return n->kind == TN_KIND_BUFFER_LOAD || n->kind == TN_KIND_CALL ? TN_WALK_STOP : TN_WALK_ON;
+}
+
+/* Of the values from lo to hi the first whose condition holds, the last if no other does. */
+static const tn_expr *
+pick(const chain *c, uint32_t lo, uint32_t hi)
+{
+    if (lo == hi)
+        return c->values.at[lo];
+    uint32_t mid = lo + (hi - lo) / 2;
+    const tn_expr *any = c->conds.at[lo];
+    for (uint32_t i = lo + 1; i <= mid; i++)
+        any = tn_or(c->ctx, any, c->conds.at[i]);
+    return tn_if_then_else(c->ctx, any, pick(c, lo, mid), pick(c, mid + 1, hi));
+}
+
+/* A long chain as a tree; NULL: it is none, or a condition may be computed only where those before it do not hold. */
+static const tn_expr *
+balanced(visiting *g, const tn_expr *x)
+{
+    chain c = {.ctx = g->v.ctx};
+    tnb_arena *a = tn_scratch(g->v.ctx);
+    while (tn_is_intrin(x, TN_INTRIN_if_then_else)) {
+        tn_list args = ((const tn_call *)x)->args;
+        if (tn_dtype_of(args.at[0]).lanes != 1 ||
+            !tn_walk(args.at[0], TN_WALK_ONCE, find_load_or_call, NULL, NULL))
+            break;
+        TNB_PUSH(a, c.conds, args.at[0]);
+        TNB_PUSH(a, c.values, args.at[1]);
+        x = args.at[2];
+    }
+    TNB_PUSH(a, c.values, x);
+    return c.conds.n > LONG_CHAIN ? pick(&c, 0, c.conds.n) : NULL;
+}
+
 static tn_walk_step
 find_reading(void *user, const tn_node *n)
 {
@@ -199,8 +248,11 @@ call(visiting *g, const tn_expr *x)
 {
     const tn_call *c = (const tn_call *)x;
     tnk_id args[MAX_ARGS];
+    const tn_expr *balance;
     switch ((int)tn_intrin_of(x)) {
     case TN_INTRIN_if_then_else:
+        if ((balance = balanced(g, x)))
+            return value(g, balance);
         return choice(g, x, c->args.at[0], c->args.at[1], c->args.at[2]);
     case TN_INTRIN_likely:
     case TN_INTRIN_tvm_thread_invariant:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The device half of gpu_generic, on any Vulkan device; lavapipe (mesa-vulkan-drivers) is one.
 if BUILD_VULKAN
-TESTS += tests/gpu_generic/auto.py tests/gpu_generic/barriers.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/divisions.py tests/gpu_generic/large.py tests/gpu_generic/matrices.py tests/gpu_generic/probe.py tests/gpu_generic/quotients.py tests/gpu_generic/scalars.py tests/gpu_generic/turns.py tests/gpu_generic/validation.py tests/gpu_generic/words.py
+TESTS += tests/gpu_generic/auto.py tests/gpu_generic/barriers.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/divisions.py tests/gpu_generic/large.py tests/gpu_generic/many.py tests/gpu_generic/matrices.py tests/gpu_generic/probe.py tests/gpu_generic/quotients.py tests/gpu_generic/scalars.py tests/gpu_generic/turns.py tests/gpu_generic/validation.py tests/gpu_generic/words.py
 check_PROGRAMS += tests/gpu_generic/shapes
 tests_gpu_generic_shapes_SOURCES = tests/gpu_generic/shapes.c
 tests_gpu_generic_shapes_LDADD = $(RT_LIB) $(BASE_LIB)
@@ -59,4 +59,4 @@ tests_gpu_generic_t_spirv_LDADD = $(KIT_LIB) $(CORE_LIB) $(BASE_LIB) $(CMOCKA_LI
 endif
 endif
 endif
-EXTRA_DIST += tests/gpu_generic/auto.py tests/gpu_generic/barriers.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/divisions.py tests/gpu_generic/large.py tests/gpu_generic/matrices.py tests/gpu_generic/probe.py tests/gpu_generic/quotients.py tests/gpu_generic/scalars.py tests/gpu_generic/turns.py tests/gpu_generic/validation.py tests/gpu_generic/words.py tests/gpu_generic/kernels.py
+EXTRA_DIST += tests/gpu_generic/auto.py tests/gpu_generic/barriers.py tests/gpu_generic/counters.py tests/gpu_generic/device.py tests/gpu_generic/divisions.py tests/gpu_generic/large.py tests/gpu_generic/many.py tests/gpu_generic/matrices.py tests/gpu_generic/probe.py tests/gpu_generic/quotients.py tests/gpu_generic/scalars.py tests/gpu_generic/turns.py tests/gpu_generic/validation.py tests/gpu_generic/words.py tests/gpu_generic/kernels.py
