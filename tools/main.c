@@ -61,7 +61,6 @@ interrupted(int number)
     raise(number);
 }
 
-#ifndef __SANITIZE_ADDRESS__
 static void
 say(const char *text)
 {
@@ -95,17 +94,10 @@ say_where(void)
     return first;
 }
 
-/* A crash is told with whose code it was in; then it takes its course. */
+/* Whom to tell of code that ended the program. */
 static void
-crashed(int number)
+say_hint(const tnb_running *at)
 {
-    say("tenon: crashed: ");
-    say(number == SIGSEGV || number == SIGBUS ? "invalid memory access"
-        : number == SIGABRT                   ? "aborted"
-        : number == SIGFPE                    ? "arithmetic error"
-                                              : "illegal instruction");
-    const tnb_running *at = say_where();
-    say("\n");
     if (at && strcmp(at->kind, "plugin") == 0) {
         say("  hint: tenon check-plugin examines it in a process of its own\n");
     } else if (at) {
@@ -117,6 +109,47 @@ crashed(int number)
         }
         say("\n");
     }
+}
+
+static pid_t program; /* a copy of it (tnt_fork) ends by itself */
+static bool over;     /* whether the subcommand has returned */
+
+/* A plugin, or a library that it uses, has called exit: the status would be its own, success even, and nothing said. */
+static void
+ended_early(void)
+{
+    if (over || getpid() != program)
+        return;
+    say("tenon: the program was ended by a call of exit");
+    const tnb_running *at = say_where();
+    say("\n");
+    say_hint(at);
+    tnb_child_kill_all();
+    tnb_temporary_remove_all();
+    _exit(TNT_FAILED);
+}
+
+static void
+catch_exit(void)
+{
+    program = getpid();
+    (void)atexit(ended_early);
+    (void)at_quick_exit(ended_early);
+}
+
+#ifndef __SANITIZE_ADDRESS__
+/* A crash is told with whose code it was in; then it takes its course. */
+static void
+crashed(int number)
+{
+    say("tenon: crashed: ");
+    say(number == SIGSEGV || number == SIGBUS ? "invalid memory access"
+        : number == SIGABRT                   ? "aborted"
+        : number == SIGFPE                    ? "arithmetic error"
+                                              : "illegal instruction");
+    const tnb_running *at = say_where();
+    say("\n");
+    say_hint(at);
     tnb_child_kill_all();
     tnb_temporary_remove_all();
     signal(number, SIG_DFL);
@@ -257,7 +290,9 @@ main(int argc, char **argv)
     occupy_standard_streams();
     tnb_on_no_memory(out_of_memory);
     watch_output();
+    catch_exit();
     const int status = run(argc, argv);
+    over = true;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
     fprintf(stderr, "tenon: cannot write standard output%s%s\n", output_error ? ": " : "",

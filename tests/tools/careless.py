@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plugins whose functions fail without a reason, crash, or report late what went wrong: Tenon says whose they are and goes on to stand."""
+"""Plugins whose functions fail without a reason, crash, end the program, or report late what went wrong: Tenon says whose they are and goes on to stand."""
 import os
 import re
 import shlex
@@ -80,7 +80,10 @@ for function, command, error, crash in CALLS:
     if not ASAN:
         r = careless(function + " crash", *command)
         check(r.returncode < 0 and "crashed: invalid memory access " + crash in r.stderr and "hint:" in r.stderr, f"{function} crashes: told with whose it is", r)
+    for how in ("exit", "quick exit"):
+        refused(f"{function} calls {how.replace(' ', '_')}(0)", careless(f"{function} {how}", *command), "ended by a call of exit " + crash, "hint:")
 for half, command in (("compiler", COMPILE), ("runtime", RUN)):
+    refused(f"init of the {half} half calls exit(0)", careless("init exit", *command), "ended by a call of exit in init of plugin 'careless", "check-plugin")
     refused(f"init of the {half} half fails", careless("init fail", *command), "'careless", "init failed without a reason (device error)", "hint:")
     if not ASAN:
         r = careless("init crash", *command)
