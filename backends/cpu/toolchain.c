@@ -44,10 +44,35 @@ now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* `works_here`: temporary files lie in the program's current folder, where they are removed with it, also
+ * those of a compiler that was killed. */
+static char **
+environment(bool works_here)
+{
+    static char here[] = "TMPDIR=.";
+    char **env = tnb_child_environment();
+    size_t n = 0, k = 0;
+    while (env && env[n])
+        n++;
+    if (!env || !works_here)
+        return env;
+    char **more = realloc(env, (n + 2) * sizeof *env);
+    if (!more) {
+        free(env);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(more[i], "TMPDIR=", 7) != 0)
+            more[k++] = more[i];
+    more[k++] = here;
+    more[k] = NULL;
+    return more;
+}
+
 /* In a group of its own, which ends with this program; signals that this program ignores have their
  * usual effect there. */
 static pid_t
-spawn(const char *const *argv, posix_spawn_file_actions_t *fa)
+spawn(const char *const *argv, posix_spawn_file_actions_t *fa, bool works_here)
 {
     posix_spawnattr_t attr;
     sigset_t usual, none;
@@ -56,7 +81,7 @@ spawn(const char *const *argv, posix_spawn_file_actions_t *fa)
         const char *const *in;
         char *const *out;
     } args = {argv};
-    char **env = tnb_child_environment();
+    char **env = environment(works_here);
     if (!env)
         return 0;
     sigemptyset(&none);
@@ -104,7 +129,7 @@ cpu_output_of(tn_ctx *ctx, const char *const *argv, bool errors, bool *ok)
     e |= errors ? posix_spawn_file_actions_adddup2(&fa, fd[1], 2)
                 : posix_spawn_file_actions_addopen(&fa, 2, "/dev/null", O_WRONLY, 0);
     e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    pid_t pid = e ? 0 : spawn(argv, &fa); /* it would write to this program's output */
+    pid_t pid = e ? 0 : spawn(argv, &fa, false); /* it would write to this program's output */
     posix_spawn_file_actions_destroy(&fa);
     close(fd[1]);
     char *text = tnb_alloc(tn_scratch(ctx), ROOM);
@@ -199,7 +224,7 @@ start(const char *folder, cpu_job *j, double seconds)
     e |= posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
     e |= posix_spawn_file_actions_addopen(&fa, 1, j->log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     e |= posix_spawn_file_actions_adddup2(&fa, 1, 2);
-    j->pid = e ? 0 : spawn(j->argv, &fa); /* elsewhere it would write into another folder */
+    j->pid = e ? 0 : spawn(j->argv, &fa, true); /* elsewhere it would write into another folder */
     j->until = seconds > 0 ? now() + seconds : 0;
     posix_spawn_file_actions_destroy(&fa);
     return j->pid != 0;

@@ -4,6 +4,7 @@
 something else, or are killed."""
 import glob
 import os
+import re
 import resource
 import signal
 import stat
@@ -143,6 +144,17 @@ def left_behind():
     check(not glob.glob(path("killed.tno*")), "nothing is left beside an output")
 
 
+def files_of_compilers():
+    """Compilers put their own temporary files where Tenon's are: a compiler that is killed leaves none behind."""
+    tmp = home("of-compilers")
+    where = path("where")
+    told = compiler("told", f'(cd "${{TMPDIR:-/tmp}}" && pwd) >>"{where}"; exec {REAL} "$@"')
+    r = compile_in(home("told-home"), cc=told, TMPDIR=tmp)
+    folders = open(where).read().split() if os.path.exists(where) else []
+    check(r.returncode == 0 and folders and all(re.fullmatch(re.escape(tmp) + "/tenon-[^/]+", f) for f in folders), f"the compilers' temporary files are in Tenon's folder: {folders}", r)
+    check(not os.listdir(tmp), "which is removed")
+
+
 def bad_compilers():
     h = home("bad")
     hanging = compiler("hanging", "sleep 1000 & wait")
@@ -234,6 +246,7 @@ ordinary()
 links()
 pipes()
 left_behind()
+files_of_compilers()
 bad_compilers()
 folders()
 limits()
