@@ -18,16 +18,38 @@ is_reserved(const char *name)
     return false;
 }
 
+/* Whether NAME.h would be found in place of a header of the C library: programs are compiled with -I of the folder. */
+static bool
+is_header(const char *name)
+{
+    static const char *const headers[] = {
+        "aio",      "alloca",   "ar",          "assert",    "byteswap",  "complex",   "cpio",
+        "ctype",    "dirent",   "dlfcn",       "elf",       "endian",    "errno",     "error",
+        "execinfo", "fcntl",    "features",    "fenv",      "float",     "fmtmsg",    "fnmatch",
+        "ftw",      "getopt",   "glob",        "grp",       "iconv",     "immintrin", "inttypes",
+        "iso646",   "langinfo", "libgen",      "limits",    "link",      "locale",    "malloc",
+        "math",     "memory",   "monetary",    "mqueue",    "netdb",     "poll",      "pthread",
+        "pwd",      "regex",    "sched",       "search",    "semaphore", "setjmp",    "signal",
+        "spawn",    "stdalign", "stdarg",      "stdatomic", "stdbool",   "stddef",    "stdint",
+        "stdio",    "stdlib",   "stdnoreturn", "string",    "strings",   "stropts",   "syslog",
+        "tar",      "termios",  "tgmath",      "threads",   "time",      "uchar",     "ucontext",
+        "unistd",   "utime",    "utmpx",       "values",    "wchar",     "wctype",    "wordexp"};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (strcmp(name, headers[i]) == 0)
+            return true;
+    return false;
+}
+
 const char *
 tnk_aot_identifier(tn_ctx *ctx, const char *text)
 {
     tnb_buf b = {0};
-    if (is_reserved(text))
+    if (is_reserved(text) || is_header(text))
         tnb_buf_puts(&b, "m");
     for (const char *c = text; *c; c++) {
         bool digit = *c >= '0' && *c <= '9';
         bool fine = digit || (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_';
-        if (c == text && (digit || *c == '_'))
+        if (c == text && (digit || *c == '_' || !fine))
             tnb_buf_puts(&b, "m");
         tnb_buf_putc(&b, (char)(fine ? *c : '_'));
     }

@@ -27,8 +27,8 @@ typedef struct tnk_aot_input {
 TNB_EXPORT TNB_MUST_CHECK tnb_status
 tnk_aot_write(tn_ctx *ctx, const tnk_aot_input *in, tnb_buf *source, tnb_buf *header);
 
-/* A C identifier of the text that symbols can begin with: other characters become '_'; a digit or '_' in front, and what symbols of
- * Tenon begin with (`tenon_`, `tnb_`, `tk_`), gets an 'm' before it. In the context's arena. */
+/* A C identifier of the text that symbols can begin with: other characters become '_'; a digit or '_' in front, what symbols of
+ * Tenon begin with (`tenon_`, `tnb_`, `tk_`), and the name of a header of the C library (`math`) get an 'm' before them. In the context's arena. */
 TNB_EXPORT const char *
 tnk_aot_identifier(tn_ctx *ctx, const char *text);
 
