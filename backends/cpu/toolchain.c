@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "cpu.h"
+#include "tenon/base/conf.h"
 #include "tenon/base/file.h"
+#include "tenon/base/plugin.h"
 
 /* Words of a command; no quoting. */
 static void
@@ -158,6 +160,22 @@ cpu_output_of(tn_ctx *ctx, const char *const *argv, bool errors, bool *ok)
 
 /* ---- finding ---- */
 
+/* Whether CC may choose the compiler; an error is recorded where the site has locked the attribute that does. */
+static bool
+may_choose(tn_ctx *ctx)
+{
+    const tnb_plugins *p = tn_registry_plugins(tn_ctx_registry(ctx));
+    const tnb_conf *conf = p ? tnb_plugins_start(p, tnb_plugins_named(p, "cpu")).conf : NULL;
+    const tnb_conf_value *by = conf ? tnb_conf_locked(conf, "target", "cpu", "cc") : NULL;
+    if (!by)
+        return true;
+    tn_error(ctx, 0, TNB_INVALID,
+             "CC may not be set here: the site has locked 'cc' of target 'cpu'");
+    tnb_diag_note(tn_diags(ctx), "locked by %s:%u", by->file, by->line);
+    tnb_diag_hint(tn_diags(ctx), "unset it, or ask who administers that file");
+    return false;
+}
+
 tnb_status
 cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
 {
@@ -165,6 +183,8 @@ cpu_toolchain_find(tn_ctx *ctx, const tn_node *attrs, cpu_toolchain *out)
     const char *wanted = tn_dict_str(attrs, "cc", "");
     const char *triple = tn_dict_str(attrs, "mtriple", "");
     const char *env = *triple ? NULL : tnb_env("CC"); /* which is for this machine */
+    if (!*wanted && env && !may_choose(ctx))
+        return TNB_INVALID;
     const char *tries[] = {*wanted ? wanted : env ? env : "cc", "gcc", "clang"};
     int n = *wanted || env ? 1 : 3;
     if (*triple && !*wanted) {

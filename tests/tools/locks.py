@@ -106,6 +106,14 @@ for what, args in WAYS:
     r = at(SITE, *args)
     refused(what, r, BY)
     check("has locked" in r.stderr and "hint:" in r.stderr and not os.path.exists(OUT), f"{what}: it is said what is locked and what to do", r)
+# The compiler is locked: CC does not choose another one, whether the site names one or not.
+UNNAMED, NAMED = site("cc", "[tenon]\nlock = target.cpu.cc\n"), site("cc-named", "[tenon]\nlock = target.cpu.cc\n\n[target cpu]\ncc = gcc\n")
+for target in ("cpu", '{"kind": "llvm"}'):
+    refused(f"CC for {target}", at(UNNAMED, "compile", MODEL, "-t", target, "-o", OUT, "--no-cache", CC="gcc -DMINE"), "CC may not be set", "has locked 'cc'",
+            f"locked by {UNNAMED}/tenon.ini:2", "hint:")
+    check(not os.path.exists(OUT), "nothing is written")
+    r = at(NAMED, "compile", MODEL, "-t", target, "-o", path("named.tno"), "--no-cache", CC="/nowhere/cc")
+    check(r.returncode == 0, f"the site's compiler is taken for {target}, whatever CC says", r)
 # What users make up is as the site says; what the site offers may be taken.
 for what, want, args in (("a target of one's own", "x86-64", ("mine", *ini("[target mine]\nkind = cpu\n"))), ("the kind's other name", "x86-64", ("llvm",)),
                          ("JSON", "x86-64", ('{"kind": "llvm"}',)), ("the kind", "x86-64", ("cpu",)), ("a target of the site", "x86-64-v2", ("old",)),
