@@ -40,8 +40,36 @@ mark(tnk_kernel *k, const tn_expr *data)
 }
 
 static tn_walk_step
+note_writes(void *user, const tn_node *n);
+
+/* An asynchronous copy writes through the first of its addresses alone: what it is computed of, and the rest, are looked at. */
+static bool
+is_copy(tnk_kernel *k, const tn_node *n)
+{
+    enum { FROM_OF_BULK = 1, FROM = 3 };
+    bool bulk = tn_is_intrin(n, TN_INTRIN_ptx_cp_async_bulk);
+    if (!bulk && !tn_is_intrin(n, TN_INTRIN_ptx_cp_async))
+        return false;
+    const tn_call *copy = tn_as_call(n);
+    for (uint32_t i = 0; i < copy->args.n; i++) {
+        const tn_node *a = copy->args.at[i];
+        const tn_buffer_load *l =
+            i == (bulk ? FROM_OF_BULK : FROM) && tn_is_intrin(a, TN_INTRIN_address_of)
+                ? tn_as_buffer_load(tn_as_call(a)->args.at[0])
+                : NULL;
+        for (uint32_t d = 0; l && d < l->indices.n; d++)
+            tn_walk(l->indices.at[d], 0, note_writes, NULL, k);
+        if (!l)
+            tn_walk(a, 0, note_writes, NULL, k);
+    }
+    return true;
+}
+
+static tn_walk_step
 note_writes(void *user, const tn_node *n)
 {
+    if (is_copy(user, n))
+        return TN_WALK_SKIP;
     if (n->kind == TN_KIND_BUFFER_STORE)
         mark(user, tn_as_buffer(((const tn_buffer_store *)n)->buffer)->data);
     if (tn_is_intrin(n, TN_INTRIN_prefetch))

@@ -70,6 +70,31 @@ for dtype, arch, order, error in (("float16", "80", {}, 2e-3), ("float16", "75",
         same = same and len(a) == len(b) > 0 and all(abs(x - y) <= error * (1 + abs(x)) for x, y in zip(a, b))
     check(same, f"{dtype}, sm_{arch}, {order}: as on the cpu", gpu)
 
+# A copy into shared memory does not write what it copies: an operand may be a constant, in products of both kinds that copy so
+CONSTANT = """\
+@I.ir_module
+class Module:
+    @R.function
+    def main(x: R.Tensor(({0}), "{1}"), w: R.Tensor((64, {2}), "{1}")):
+        with R.dataflow():
+            y = R.matmul(x, w)
+            R.output(y)
+        return y
+"""
+for dtype, code, rows, columns, error in (("float16", "<f2", 128, 128, 2e-3), ("float32", "<f4", 256, 512, 1e-4)):
+    file, bound = write("constant.py", CONSTANT.format(f"{rows}, 64", dtype, columns)), []
+    for name, option, shape in (("x", "-i", (rows, 64)), ("w", "--bind", (64, columns))):
+        with open(path(f"{name}-{dtype}.npy"), "wb") as f:
+            f.write(clitest.npy_bytes(code, shape, [(i * 37 % 101 - 50) / 64 for i in range(shape[0] * shape[1])]))
+        bound += [option, f"{name}={path(f'{name}-{dtype}.npy')}"]
+    source = tenon("show", "kernel", file, "matmul", "-t", "cuda").stdout
+    cpu = tenon("run", file, *bound, "-o", path("cpu"))
+    gpu = tenon("run", file, "-t", "cuda", *bound, "-o", path("cuda"), env=sim("80", {}))
+    same = cpu.returncode == 0 and gpu.returncode == 0
+    a, b = (numbers(path(d))[0] if same else [] for d in ("cpu", "cuda"))
+    check("tk_cp_async16" in source and len(a) == len(b) > 0 and all(abs(x - y) <= error * (1 + abs(x)) for x, y in zip(a, b)),
+          f"{dtype}: a constant is copied asynchronously: as on the cpu", gpu)
+
 # NVRTC makes dp2a or dp4a of these
 file, made = write("int8.py", INTEGERS), path("int8.tno")
 r = tenon("compile", file, "-t", "cuda", "-o", made)
