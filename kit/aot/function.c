@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A VM function as a C function. Registers are arrays `v` and `s`; jumps are gotos; each instruction is a statement.
  *
- *     ALLOCS v4, s0         TENON_DO(2, tenon_alloc_storage(r, &v[4], s[0]));
- *     LAUNCH conv, v0 c7 v5 { static const tenon_param p[] = ...; TENON_DO(3, tenon_launch(r, digits_conv, ...)); }
+ *     ALLOCS v4, s0         TENON_TRY(2, tenon_alloc_storage(r, &v[4], s[0]));
+ *     LAUNCH conv, v0 c7 v5 { static const tenon_param p[] = ...; TENON_TRY(3, tenon_launch(r, digits_conv, ...)); }
  *
  * A dry run (tenon_aot_run.h) leaves out what is marked (facts.c), and goes through both sides of a marked branch: the
  * registers are saved in front of the first side and restored behind it.
@@ -20,8 +20,9 @@ typedef struct writer {
     const aot_function *f;
     const tnb_tno_function *t;
     const tnb_vm_insn *code;
-    uint32_t at; /* of the instruction */
-    bool marked; /* it is */
+    uint32_t at;    /* of the instruction */
+    bool marked;    /* it is */
+    uint32_t forks; /* branches of which a dry run goes through both sides */
 } writer;
 
 uint32_t
@@ -207,7 +208,7 @@ divisor(writer *w, const tnb_vm_insn *in)
         return;
     if (w->marked)
         put(w, "if (r->dry && !s[%u]) { s[%u] = 1; } ", in->c, in->c);
-    put(w, "if (!s[%u]) { TENON_DO(%u, TENON_INVALID); } ", in->c, here(w));
+    put(w, "if (!s[%u]) { TENON_TRY(%u, TENON_INVALID); } ", in->c, here(w));
 }
 
 static void
@@ -265,7 +266,7 @@ scalar(writer *w, const tnb_vm_insn *in)
         if (in->aux)
             put(w, "{ goto L%u; } ", w->at + in->aux);
         else
-            put(w, "{ TENON_DO(%u, TENON_SHAPE); } ", here(w));
+            put(w, "{ TENON_TRY(%u, TENON_SHAPE); } ", here(w));
         put(w, "s[%u] = t;", in->a);
         return true;
     }
@@ -324,7 +325,7 @@ scalar(writer *w, const tnb_vm_insn *in)
         if (in->c)
             put(w, "{ goto L%u; } ", w->at + in->c);
         else
-            put(w, "{ TENON_DO(%u, TENON_SHAPE); } ", here(w));
+            put(w, "{ TENON_TRY(%u, TENON_SHAPE); } ", here(w));
         put(w, "s[%u] = s[%u];", in->a, in->b);
         return true;
     default:
@@ -334,22 +335,131 @@ scalar(writer *w, const tnb_vm_insn *in)
 
 /* ---- control ---- */
 
-/* Behind the first side of a branch that a dry run goes through: what was in the registers before. */
+/* Whether the instruction at `i` is a branch of which a dry run goes through both sides. */
 static bool
-restores(writer *w)
+is_fork(const writer *w, uint32_t i)
+{
+    const tnb_vm_insn *in = &w->code[i];
+    return in->op == TNB_VM_JZ && w->f->marks[i] && w->f->sites[aot_target(in, i)] == i + 1;
+}
+
+/* Where the sides of a fork meet; the function's end where the first one returns. */
+static uint32_t
+meeting(const writer *w, uint32_t fork)
+{
+    const tnb_vm_insn *end = &w->code[aot_target(&w->code[fork], fork) - 1];
+    return end->op == TNB_VM_JMP ? end->a : w->n;
+}
+
+static uint32_t
+side_of(const writer *w, uint32_t at);
+
+/* Behind the last instruction of a side. */
+static uint32_t
+end_of(const writer *w, uint32_t side)
+{
+    if (!side)
+        return w->n;
+    uint32_t fork = (side - 1) / 2, around;
+    if (side % 2)
+        return aot_target(&w->code[fork], fork);
+    /* the first side may go straight to where the sides around meet */
+    around = end_of(w, side_of(w, fork));
+    return meeting(w, fork) < around ? meeting(w, fork) : around;
+}
+
+/* The number of the innermost side that the instruction belongs to: twice the fork + 1, or + 2 for its second side; 0: none. */
+static uint32_t
+side_of(const writer *w, uint32_t at)
+{
+    for (uint32_t i = at; i-- > 0;)
+        if (is_fork(w, i) && at < end_of(w, 2 * i + 2))
+            return 2 * i + (at < aot_target(&w->code[i], i) ? 1 : 2);
+    return 0;
+}
+
+/* How the first side of a fork ended in a dry run. */
+enum { FAILED, JUMPED, RETURNED };
+
+/* Behind the first side of a fork in a dry run: what was in the registers before. */
+static bool
+restores(writer *w, int ended)
 {
     if (!w->f->sites[w->at + 1])
         return false;
-    put(w, "tenon_restore(r, v, saved%u, %u);", w->f->sites[w->at + 1] - 1, w->t->n_values);
+    uint32_t fork = w->f->sites[w->at + 1] - 1, n = w->t->n_values;
+    if (ended == JUMPED)
+        put(w, "tenon_save(r, v, after%u, %u); ", fork, n);
+    put(w, "tenon_restore(r, v, saved%u, %u); ended%u = %d; side = %u;", fork, n, fork, ended,
+        2 * fork + 2);
     return true;
+}
+
+/* Where sides meet. */
+static void
+joins(writer *w)
+{
+    for (uint32_t i = 0; i < w->at; i++)
+        if (is_fork(w, i) && meeting(w, i) == w->at)
+            put(w, "    if (r->dry) { tenon_drop_all(r, after%u, %u); side = %u; }\n", i,
+                w->t->n_values, side_of(w, w->at));
+}
+
+/* What a dry run does behind a fork of which the first side ended so, and the second one failed: with what the first side left. */
+static void
+goes_on(writer *w, uint32_t fork, int ended)
+{
+    uint32_t n = w->t->n_values, meet = ended == JUMPED ? meeting(w, fork) : w->n,
+             side = side_of(w, fork);
+    if (ended == JUMPED)
+        put(w, "tenon_restore(r, v, after%u, %u); ", fork, n);
+    while (side && meet >= end_of(w, side) && side % 2 == 0)
+        side = side_of(w, side / 2 - 1);
+    if (side && meet >= end_of(w, side)) { /* the first side of another fork ends here */
+        uint32_t outer = side / 2;
+        if (ended == JUMPED)
+            put(w, "tenon_save(r, v, after%u, %u); ", outer, n);
+        put(w, "tenon_restore(r, v, saved%u, %u); ended%u = %d; side = %u; goto L%u;", outer, n,
+            outer, ended, 2 * outer + 2, aot_target(&w->code[outer], outer));
+    } else if (meet < w->n) {
+        put(w, "side = %u; goto L%u;", side, meet);
+    } else {
+        put(w, "goto done;");
+    }
+}
+
+/* A side that fails in a dry run may be the one that is not taken: the other one counts. Where both fail, so does what is around. */
+static void
+failures(writer *w)
+{
+    uint32_t n = w->t->n_values;
+    put(w, "failed:\n    __attribute__((unused));\n");
+    if (w->forks)
+        put(w, "    switch (r->dry ? side : 0) {\n");
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (!is_fork(w, i))
+            continue;
+        put(w,
+            "    case %u:\n        tenon_restore(r, v, saved%u, %u);\n        ended%u = %d;\n"
+            "        side = %u;\n        goto L%u;\n",
+            2 * i + 1, i, n, i, FAILED, 2 * i + 2, aot_target(&w->code[i], i));
+        int ended = meeting(w, i) < w->n ? JUMPED : RETURNED;
+        put(w, "    case %u:\n        if (ended%u == %d) { ", 2 * i + 2, i, ended);
+        goes_on(w, i, ended);
+        put(w, " }\n        side = %u;\n        goto failed;\n", side_of(w, i));
+    }
+    if (w->forks)
+        put(w, "    }\n");
+    put(w, "    return code;\n}\n\n");
 }
 
 static void
 jump_if(writer *w, const tnb_vm_insn *in)
 {
     uint32_t to = aot_target(in, w->at);
-    if (w->marked && in->op == TNB_VM_JZ && w->f->sites[to] == w->at + 1)
-        put(w, "if (r->dry) { tenon_save(r, v, saved%u, %u); } else ", w->at, w->t->n_values);
+    if (is_fork(w, w->at))
+        put(w, "if (r->dry) { tenon_save(r, v, saved%u, %u); side = %u; } else ", w->at,
+            w->t->n_values, 2 * w->at + 1);
     else if (w->marked)
         put(w, "if (!r->dry) ");
     switch (in->op) {
@@ -375,7 +485,7 @@ jump(writer *w, const tnb_vm_insn *in)
         return;
     }
     put(w, "if (!r->dry) { goto L%u; } ", in->a);
-    (void)restores(w);
+    (void)restores(w, JUMPED);
 }
 
 static void
@@ -384,7 +494,7 @@ give_back(writer *w, const tnb_vm_insn *in)
     put(w, "tenon_set(r, ret, v[%u]); v[%u].tag = TV_NULL; v[%u].block = 0; ", in->a, in->a, in->a);
     if (w->f->sites[w->at + 1]) {
         put(w, "if (!r->dry) { goto done; } ");
-        (void)restores(w);
+        (void)restores(w, RETURNED);
     } else {
         put(w, "goto done;");
     }
@@ -401,13 +511,13 @@ tail(writer *w, const tnb_vm_insn *in)
     for (uint32_t i = 0; i < n; i++)
         put(w, "a[%u] = tenon_keep(r, %s); ", i, operand(w, listed(w, in, i)));
     if (w->marked)
-        put(w, "if (r->dry && turns%u > 1) { TENON_DO(%u, tenon_grows(v, a, %u)); } ", w->at,
+        put(w, "if (r->dry && turns%u > 1) { TENON_TRY(%u, tenon_grows(v, a, %u)); } ", w->at,
             here(w), n);
-    put(w, "tenon_drop_all(r, v, %u); memcpy(v, a, %u * sizeof *v); goto L0; } ", w->t->n_values,
-        n);
+    put(w, "tenon_drop_all(r, v, %u); memcpy(v, a, %u * sizeof *v); %sgoto L0; } ", w->t->n_values,
+        n, w->forks ? "side = 0; " : "");
     if (!w->marked)
         return;
-    if (!restores(w))
+    if (!restores(w, FAILED))
         put(w, "goto done;");
 }
 
@@ -415,7 +525,7 @@ static void
 assertion(writer *w, const tnb_vm_insn *in)
 {
     uint32_t place = aot_place(w->g, without_numbers(w, w->g->p.text + in->b));
-    put(w, "if (%s!s[%u]) { TENON_DO(%u, TENON_INVALID); }", w->marked ? "!r->dry && " : "", in->a,
+    put(w, "if (%s!s[%u]) { TENON_TRY(%u, TENON_INVALID); }", w->marked ? "!r->dry && " : "", in->a,
         place);
 }
 
@@ -451,7 +561,7 @@ launch(writer *w, const tnb_vm_insn *in)
                    n ? params.s : "{0}", n ? args.s : "NULL");
     tnb_buf_printf(o, "void *b[%u]; const tnb_kernel_scalar c[] = {%s}; ", n ? n : 1,
                    numbers.n ? numbers.s : "{0}");
-    tnb_buf_printf(o, "TENON_DO(%u, tenon_launch(r, %s, a, p, %u, b, c, %u)); }", place, name, n,
+    tnb_buf_printf(o, "TENON_TRY(%u, tenon_launch(r, %s, a, p, %u, b, c, %u)); }", place, name, n,
                    aot_asks(w->g, name));
     w->out->failed |= params.failed || args.failed || numbers.failed;
     tnb_buf_free(&params);
@@ -469,9 +579,9 @@ call_packed(writer *w, const tnb_vm_insn *in)
                                     : NULL;
     if (c && c->kind == TNB_TNO_STRING) /* what it checks */
         place = aot_place(w->g, without_numbers(w, w->g->p.text + c->data));
-    tnb_buf_printf(w->out,
-                   "{ const tenon_value *const a[] = %s; TENON_DO(%u, %s(r, &v[%u], a, %u, %s)); }",
-                   pointers(w, in), place, p->function, in->a, in->aux, w->marked ? "r->dry" : "0");
+    tnb_buf_printf(
+        w->out, "{ const tenon_value *const a[] = %s; TENON_TRY(%u, %s(r, &v[%u], a, %u, %s)); }",
+        pointers(w, in), place, p->function, in->a, in->aux, w->marked ? "r->dry" : "0");
 }
 
 static void
@@ -480,7 +590,7 @@ call(writer *w, const tnb_vm_insn *in)
     put(w, "{ tenon_value x = {0}, a[%u]; ", in->aux ? in->aux : 1u);
     for (uint32_t i = 0; i < in->aux; i++)
         put(w, "a[%u] = *%s; ", i, operand(w, listed(w, in, i)));
-    put(w, "%sTENON_DO(0, f%u(r, a, &x)); tenon_set(r, &v[%u], x); }", in->aux ? "" : "(void)a; ",
+    put(w, "%sTENON_TRY(0, f%u(r, a, &x)); tenon_set(r, &v[%u], x); }", in->aux ? "" : "(void)a; ",
         in->b, in->a);
 }
 
@@ -492,14 +602,14 @@ alloc_tensor(writer *w, const tnb_vm_insn *in)
     if (in->aux == 3 && TNB_VM_OPERAND_KIND(listed(w, in, 2)) != TNB_VM_INT) {
         const char *shape = operand(w, listed(w, in, 2));
         put(w,
-            "TENON_DO(%u, tenon_alloc_tensor(r, &v[%u], %s, s[%u], (%s)->dims, (%s)->ndim, "
+            "TENON_TRY(%u, tenon_alloc_tensor(r, &v[%u], %s, s[%u], (%s)->dims, (%s)->ndim, "
             "(tenon_dtype)%s));",
             here(w), in->a, storage, offset, shape, shape, d);
         return;
     }
     tnb_buf_printf(
         w->out,
-        "{ const int64_t d[] = %s; TENON_DO(%u, tenon_alloc_tensor(r, &v[%u], %s, s[%u], d, %d, "
+        "{ const int64_t d[] = %s; TENON_TRY(%u, tenon_alloc_tensor(r, &v[%u], %s, s[%u], d, %d, "
         "(tenon_dtype)%s)); }",
         scalars(w, in, 2), here(w), in->a, storage, offset, in->aux - 2, d);
 }
@@ -514,7 +624,7 @@ element(writer *w, const tnb_vm_insn *in, const char *function, bool stores)
         put(w, "if (!r->dry) ");
     else if (w->marked)
         put(w, "if (r->dry) s[%u] = 0; else ", in->a);
-    put(w, "TENON_DO(%u, %s(&v[%u], s[%u], (tenon_dtype)%s, %ss[%u]));", here(w), function, in->b,
+    put(w, "TENON_TRY(%u, %s(&v[%u], s[%u], (tenon_dtype)%s, %ss[%u]));", here(w), function, in->b,
         in->c, dtype(w, d), stores ? "" : "&", in->a);
 }
 
@@ -523,7 +633,7 @@ unbox(writer *w, const tnb_vm_insn *in, const char *function)
 {
     if (w->marked)
         put(w, "if (r->dry) s[%u] = 0; else ", in->a);
-    put(w, "TENON_DO(%u, %s(&v[%u], &s[%u]));", here(w), function, in->b, in->a);
+    put(w, "TENON_TRY(%u, %s(&v[%u], &s[%u]));", here(w), function, in->b, in->a);
 }
 
 static void
@@ -559,23 +669,23 @@ value(writer *w, const tnb_vm_insn *in)
         break;
     case TNB_VM_SHAPE:
         tnb_buf_printf(w->out,
-                       "{ const int64_t d[] = %s; TENON_DO(%u, tenon_shape(r, &v[%u], d, %u)); }",
+                       "{ const int64_t d[] = %s; TENON_TRY(%u, tenon_shape(r, &v[%u], d, %u)); }",
                        scalars(w, in, 0), here(w), in->a, in->aux);
         break;
     case TNB_VM_DIM:
-        put(w, "TENON_DO(%u, tenon_dim(&v[%u], %u, &s[%u]));", here(w), in->b, in->c, in->a);
+        put(w, "TENON_TRY(%u, tenon_dim(&v[%u], %u, &s[%u]));", here(w), in->b, in->c, in->a);
         break;
     case TNB_VM_STRIDE:
-        put(w, "TENON_DO(%u, tenon_stride(&v[%u], %u, &s[%u]));", here(w), in->b, in->c, in->a);
+        put(w, "TENON_TRY(%u, tenon_stride(&v[%u], %u, &s[%u]));", here(w), in->b, in->c, in->a);
         break;
     case TNB_VM_TUPLE:
         tnb_buf_printf(w->out,
-                       "{ const tenon_value *const a[] = %s; TENON_DO(%u, tenon_make_tuple(r, "
+                       "{ const tenon_value *const a[] = %s; TENON_TRY(%u, tenon_make_tuple(r, "
                        "&v[%u], a, %u)); }",
                        pointers(w, in), here(w), in->a, in->aux);
         break;
     case TNB_VM_GET:
-        put(w, "TENON_DO(%u, tenon_get(r, &v[%u], &v[%u], %u));", here(w), in->a, in->b, in->c);
+        put(w, "TENON_TRY(%u, tenon_get(r, &v[%u], &v[%u], %u));", here(w), in->a, in->b, in->c);
         break;
     case TNB_VM_LOADI:
         element(w, in, "tenon_loadi", false);
@@ -590,17 +700,17 @@ value(writer *w, const tnb_vm_insn *in)
         element(w, in, "tenon_storef", true);
         break;
     case TNB_VM_ALLOCS:
-        put(w, "TENON_DO(%u, tenon_alloc_storage(r, &v[%u], s[%u]));", here(w), in->a, in->b);
+        put(w, "TENON_TRY(%u, tenon_alloc_storage(r, &v[%u], s[%u]));", here(w), in->a, in->b);
         break;
     case TNB_VM_ALLOCT:
         alloc_tensor(w, in);
         break;
     case TNB_VM_HOSTT:
-        tnb_buf_printf(w->out,
-                       "{ const int64_t d[] = %s; TENON_DO(%u, tenon_host_tensor(r, &v[%u], d, %u, "
-                       "(tenon_dtype)%s)); }",
-                       scalars(w, in, 0), here(w), in->a, in->aux,
-                       dtype(w, tnb_vm_to_dtype(in->b)));
+        tnb_buf_printf(
+            w->out,
+            "{ const int64_t d[] = %s; TENON_TRY(%u, tenon_host_tensor(r, &v[%u], d, %u, "
+            "(tenon_dtype)%s)); }",
+            scalars(w, in, 0), here(w), in->a, in->aux, dtype(w, tnb_vm_to_dtype(in->b)));
         break;
     default:
         aot_error(w->g, w->function, w->at, TNB_UNSUPPORTED, "it has no form in C");
@@ -649,17 +759,19 @@ static void
 locals(writer *w)
 {
     uint32_t n = w->t->n_params;
-    put(w, "    tenon_value v[%u] = {0};\n    int64_t s[%u] = {0}, t = 0;\n",
+    put(w, "    tenon_value v[%u] = {0};\n    int64_t s[%u] = {0}, t = 0;\n    int code = 0;\n",
         w->t->n_values ? w->t->n_values : 1, w->t->n_scalars ? w->t->n_scalars : 1);
     for (uint32_t i = 0; i < w->n; i++) {
         const tnb_vm_insn *in = &w->code[i];
-        uint32_t to = aot_target(in, i);
-        if (in->op == TNB_VM_JZ && w->f->marks[i] && w->f->sites[to] == i + 1)
-            put(w, "    tenon_value saved%u[%u] = {0};\n", i, w->t->n_values ? w->t->n_values : 1);
+        uint32_t values = w->t->n_values ? w->t->n_values : 1;
+        if (is_fork(w, i))
+            put(w,
+                "    %stenon_value saved%u[%u] = {0}, after%u[%u] = {0};\n    int ended%u = 0;\n",
+                w->forks++ ? "" : "uint32_t side = 0;\n    ", i, values, i, values, i);
         if (in->op == TNB_VM_TAIL && w->f->marks[i])
             put(w, "    int turns%u = 0;\n", i);
     }
-    put(w, "    (void)s, (void)t, (void)args, (void)ret;\n");
+    put(w, "    (void)s, (void)t, (void)args, (void)ret%s;\n", w->forks ? ", (void)side" : "");
     for (uint32_t i = 0; i < n; i++)
         put(w, "    v[%u] = tenon_keep(r, &args[%u]);\n", i, i);
 }
@@ -687,14 +799,17 @@ aot_write_function(aot_program *g, uint32_t function, tnb_buf *out)
     locals(&w);
     for (w.at = 0; w.at < t->n_insns; w.at++) {
         w.marked = w.f->marks[w.at];
-        if (labels[w.at])
+        if (labels[w.at]) {
             put(&w, "L%u:\n", w.at);
+            joins(&w);
+        }
         put(&w, "    ");
         instruction(&w);
         put(&w, "\n");
     }
     put(&w,
         "done:\n    __attribute__((unused));\n    tenon_drop_all(r, v, %u);\n    return "
-        "TENON_OK;\n}\n\n",
+        "TENON_OK;\n",
         t->n_values);
+    failures(&w);
 }

@@ -297,6 +297,41 @@ def branches():
             e.equal(f"c = {c}, d = {d}", [("bool", (), [c]), ("bool", (), [d]), ("float32", (5, 8), drawn("float32", (5, 8), 3))])
 
 
+def sides_text(r, depth, conditions, indent, leaves, taken):
+    """Text that sets y by conditions within conditions; a leaf takes one number of elements or any. leaves: {conditions: number or None}"""
+    pad = " " * indent
+    if not conditions or (depth and r.random() < 0.3):
+        n = r.choice([4, 8, None])
+        leaves.append((dict(taken), n))
+        k = len(leaves)
+        cast = f"R.match_cast(x, R.Tensor(({n},), 'float32'))" if n else "x"
+        return (f"{pad}a{k} = {cast}\n{pad}b{k} = R.strided_slice(R.exp(a{k}), axes=[0], begin=[0], end=[4])\n"
+                f"{pad}c{k} = R.match_cast(b{k}, R.Tensor((4,), 'float32'))\n{pad}y: R.Tensor((4,), 'float32') = R.multiply(c{k}, R.const({k}.0, 'float32'))\n")
+    c, rest = conditions[0], conditions[1:]
+    return (f"{pad}if {c}:\n" + sides_text(r, depth + 1, rest, indent + 4, leaves, {**taken, c: 1}) +
+            f"{pad}else:\n" + sides_text(r, depth + 1, rest, indent + 4, leaves, {**taken, c: 0}))
+
+
+@case
+def sides():
+    """Sides of conditions that are data, which take some shapes and refuse others: the side that is not taken refuses nothing."""
+    names = ["c", "d", "e"]
+    for seed in range(20 if os.environ.get("TENON_LONG") else 4):
+        r, leaves = random.Random(seed), []
+        body = sides_text(r, 0, names, 8, leaves, {})
+        e = Emitted(module(f"sides{seed}", "    @R.function\n    def main(c: R.Tensor((), 'bool'), d: R.Tensor((), 'bool'), e: R.Tensor((), 'bool'), "
+                           f"x: R.Tensor(('n',), 'float32')) -> R.Tensor((4,), 'float32'):\n{body}        return y\n"), f"sides{seed}")
+        for bits in range(8):
+            given = {c: bits >> i & 1 for i, c in enumerate(names)}
+            takes = next(n for taken, n in leaves if all(given[c] == v for c, v in taken.items()))
+            for n in (4, 8):
+                inputs = [("bool", (), [given[c]]) for c in names] + [("float32", (n,), drawn("float32", (n,), 3))]
+                if takes in (None, n):
+                    e.equal(f"{given}, {n} elements", inputs)
+                else:
+                    e.refuses(f"{given}, {n} elements where {takes} are taken", inputs, 1, "match_cast")
+
+
 @case
 def loops():
     """Turns that data decide, and a value that is kept from the first turn to the last."""

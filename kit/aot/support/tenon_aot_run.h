@@ -87,6 +87,15 @@ typedef struct tenon_value {
             return st_ < 256 ? st_ | (place) << 8 : st_; \
     } while (0)
 
+/* The same within a function of the program: what it does then stands at its end. */
+#define TENON_TRY(place, expr)                              \
+    do {                                                    \
+        if ((code = (expr))) {                              \
+            code = code < 256 ? code | (place) << 8 : code; \
+            goto failed;                                    \
+        }                                                   \
+    } while (0)
+
 /* ---- memory ---- */
 
 enum {
