@@ -311,10 +311,11 @@ tell_extents(const tnt_args *a, const tnr_signature *sig, bool compiled)
     fputs("\n", stderr);
     if (sig->example_shapes)
         fprintf(stderr,
-                compiled ? "  hint: --dim '%s=N' chooses one, or -i gives inputs\n"
-                         : "  hint: -i gives inputs with others; `tenon compile` with --dim '%s=N' "
-                           "fixes one\n",
-                told[0].symbol);
+                compiled
+                    ? "  hint: --dim '%s=N'%s chooses one, or -i gives inputs\n"
+                    : "  hint: -i gives inputs with others; `tenon compile` with --dim '%s=N'%s "
+                      "fixes one\n",
+                told[0].symbol, n > 1 ? " (and so on)" : "");
 }
 
 /* Which of several extents is too small the run cannot tell: all are named that the text has room for. */

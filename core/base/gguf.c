@@ -313,9 +313,13 @@ read_start(cursor *c, uint64_t *n_tensors, uint64_t *n_values)
 {
     char magic[4];
     uint32_t version;
-    if (c->n < 4 || memcmp(c->bytes, "GGUF", 4) != 0)
-        return tnb_fail(c->err, TNB_FORMAT, "%s: not a GGUF file (it does not begin with GGUF)",
-                        c->g->name);
+    if (c->n < 4 || memcmp(c->bytes, "GGUF", 4) != 0) {
+        (void)tnb_fail(c->err, TNB_FORMAT, "%s: not a GGUF file (it does not begin with GGUF)",
+                       c->g->name);
+        tnb_hint(c->err, "the download may be incomplete, or a page in the file's place: look at "
+                         "its first bytes");
+        return TNB_FORMAT;
+    }
     TNB_TRY(take(c, magic, 4, "the header"));
     TNB_TRY(take(c, &version, 4, "the header"));
     if (version != 2 && version != 3) {
