@@ -491,10 +491,13 @@ def names():
     Emitted(module("long", kernel.format("k" * 5000)), "long").equal("a kernel with a long name", x)
     long = "a_model_with_a_long_name_" * 8
     Emitted(module(long, function.format("main", "exp")), long).equal("a prefix longer than kernels' names get", x)
-    for name in ("tenon", "tenon_aot", "tnb_kernel", "tk"):
+    for name in ("tenon", "tenon_aot", "tnb_kernel", "tk", "math", "stdint", "string"):
         refused(f"prefix '{name}'", tenon("compile", model, "--emit=c", "--prefix", name, "-o", path("no")), f"'{name}'", f"'m{name}' can")
         r = tenon("compile", module(name, function.format("run", "exp") + function.format("main", "log")), "--emit=static-lib", "-o", path(name))
         check(r.returncode == 0 and os.path.exists(path(f"{name}/libm{name}.a")), f"a model called {name}", r)
+    for name, prefix in (("-x", "m_x"), ("%s", "m_s"), ("\xe9", "m__"), ("9", "m9"), ("a b", "a_b")):
+        r = tenon("compile", module(name, function.format("main", "exp")), "--emit=c", "-o", path("odd"))
+        check(r.returncode == 0 and os.path.exists(path(f"odd/{prefix}.h")), f"a model called '{name}' gets the prefix {prefix}", r)
 
 
 @case
