@@ -766,7 +766,8 @@ locals(writer *w)
         uint32_t values = w->t->n_values ? w->t->n_values : 1;
         if (is_fork(w, i))
             put(w,
-                "    %stenon_value saved%u[%u] = {0}, after%u[%u] = {0};\n    int ended%u = 0;\n",
+                "    %stenon_value saved%u[%u] = {0};\n    TENON_UNUSED tenon_value after%u[%u] = "
+                "{0};\n    int ended%u = 0;\n",
                 w->forks++ ? "" : "uint32_t side = 0;\n    ", i, values, i, values, i);
         if (in->op == TNB_VM_TAIL && w->f->marks[i])
             put(w, "    int turns%u = 0;\n", i);

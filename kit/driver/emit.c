@@ -56,10 +56,11 @@ driver_emit_check(tn_ctx *ctx, const tnk_compile_options *opt, const tnk_target 
     const char *prefix = opt->prefix ? opt->prefix : "", *fine = tnk_aot_identifier(ctx, prefix);
     if (!strcmp(prefix, fine))
         return TNB_OK;
-    (void)wrong(ctx, TNB_INVALID,
-                "'%s' cannot name symbols and files: it is no C identifier, or one that Tenon's own "
-                "symbols begin with, or a header of the C library",
-                prefix);
+    (void)
+        wrong(ctx, TNB_INVALID,
+              "'%s' cannot name symbols and files: it is no C identifier, or one that Tenon's own "
+              "symbols begin with, or a header of the C library",
+              prefix);
     tnb_diag_hint(tn_diags(ctx), "'%s' can", fine);
     return TNB_INVALID;
 }
