@@ -73,7 +73,8 @@ FAMILIES = [
         "sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
         "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0}}), False),
     ("phi3", "phi3", dict(SMALL, sliding_window=6, original_max_position_embeddings=128), True),
-    ("phi3, longrope of short texts", "phi3", dict(SMALL, rope_parameters=longrope(100, 4), original_max_position_embeddings=100), False),
+    # the caches of logits.c have room for fewer than 112 tokens
+    ("phi3, longrope of short texts", "phi3", dict(SMALL, rope_parameters=longrope(112, 4), original_max_position_embeddings=112), True),
     ("phi3, longrope of long texts", "phi3", dict(SMALL, rope_parameters=longrope(16, 4), original_max_position_embeddings=16), False),
     ("phi4, a part of a head turned", "phi3", dict(SMALL, num_attention_heads=2, rope_parameters={
         **longrope(16, 6), "partial_rotary_factor": 0.75}, original_max_position_embeddings=16), False),
@@ -151,6 +152,9 @@ class Reference:
             out.append(("RoPE of neighbours", self.with_neighbours()))
         if (getattr(c, "num_key_value_heads", None) or 4) > 1:
             out.append(("swapped heads", self.with_swapped_heads()))
+        if (scaling := self.options.get("rope_parameters", {})).get("rope_type") == "longrope":
+            exchanged = dict(scaling, short_factor=scaling["long_factor"], long_factor=scaling["short_factor"])
+            out.append(("factors of texts of the other length", self.changed(rope_parameters=exchanged)))
         if getattr(c, "sliding_window", None):
             out += [(f"a window off by {n}", self.changed(sliding_window=c.sliding_window + n)) for n in (-1, 1)]
         return out

@@ -307,8 +307,10 @@ main(int argc, char **argv)
     if (argc < 5 || argc > 4096)
         return 2;
     const char *way = argv[3];
-    /* a state of a recurrent model takes the second for its history */
-    const int64_t n = argc - 4, sizes[] = {17, 2 * n + 448, n + 16, 16, window() > 0};
+    /* The second is the cache's tokens, and the history of a recurrent model's state. With longrope it also chooses the factors, so that
+     * only `bits`, with its many sequences, gets more than the other ways need. */
+    const int64_t n = argc - 4, more = strcmp(way, "bits") == 0 ? 448 : 64;
+    const int64_t sizes[] = {17, 2 * n + more, n + 16, 16, window() > 0};
     int32_t ids[4096];
     tnr_session *s;
     tnr_value shapes[5];
