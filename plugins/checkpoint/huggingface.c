@@ -255,8 +255,9 @@ read_longrope(reading *r, json_t *s)
     double original =
         real(r, "original_max_position_embeddings", NULL,
              json_number_value(json_object_get(s, "original_max_position_embeddings")));
-    double factor =
-        original > 0 ? context / original : json_number_value(json_object_get(s, "factor"));
+    double factor = json_number_value(json_object_get(s, "factor"));
+    if (!(factor > 0) && original > 0)
+        factor = context / original;
     const char *of = original > 0 ? "original_max_position_embeddings" : "max_position_embeddings";
     original = original > 0 ? original : context;
     if (original > INT32_MAX) {

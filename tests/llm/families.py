@@ -36,7 +36,7 @@ LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_fr
 
 
 def longrope(original, half):
-    return {"rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": original, "factor": 128 / original,
+    return {"rope_type": "longrope", "rope_theta": 1e4, "original_max_position_embeddings": original,
             "short_factor": [1 + i / 8 for i in range(half)], "long_factor": [2 + i / 2 for i in range(half)]}
 
 
@@ -80,6 +80,8 @@ FAMILIES = [
         **longrope(16, 6), "partial_rotary_factor": 0.75}, original_max_position_embeddings=16), False),
     ("gpt2", "gpt2", dict(GPT2), True),
     ("gpt2, own inner size, not tied", "gpt2", dict(GPT2, n_inner=72, tie_word_embeddings=False), False),
+    ("phi3, longrope with a factor of its own", "phi3",
+     dict(SMALL, rope_parameters=dict(longrope(16, 4), factor=2.0), original_max_position_embeddings=16), True),
 ]
 
 
