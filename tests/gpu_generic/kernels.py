@@ -149,7 +149,7 @@ class Kernel:
         name += b"\0" * (-len(name) % 4)
         params = [BUFFER | written << 8 | 4 << 16 for written in self.buffers] + [SCALAR | 8 << 16] * len(self.scalars)
         module = self.module()
-        head = struct.pack("<10I", self.flags, len(name) // 4, len(params), len(module) // 4, self.group, 1, 1, 0,
+        head = struct.pack("<11I", self.flags, len(name) // 4, len(params), 0, len(module) // 4, self.group, 1, 1, 0,
                            self.places()[1], 0)
         return head + name + struct.pack(f"<{len(params)}I", *params) + module
 
@@ -224,7 +224,7 @@ def kernel(spec):
 
 def payload(kernels):
     """All of them as one payload."""
-    return struct.pack("<4I", 0x56535454, 1, len(kernels), 0) + b"".join(k.record() for k in kernels)
+    return struct.pack("<4I", 0x56535454, 2, len(kernels), 0) + b"".join(k.record() for k in kernels)
 
 
 if __name__ == "__main__":

@@ -60,10 +60,10 @@ def kernels(artifact):
     n = struct.unpack_from("<4I", b, at)[2]
     at += 16
     for _ in range(n):
-        _, name_words, params, module_words, x, y, z, shared, _, _ = struct.unpack_from("<10I", b, at)
-        at += 40
+        _, name_words, params, turns, module_words, x, y, z, shared, _, _ = struct.unpack_from("<11I", b, at)
+        at += 44
         name = b[at:at + 4 * name_words].split(b"\0")[0].decode()
-        at += 4 * (name_words + params)
+        at += 4 * (name_words + params + turns)
         yield name, x * y * z, shared, b[at:at + 4 * module_words]
         at += 4 * module_words
 
