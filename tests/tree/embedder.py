@@ -108,7 +108,7 @@ with open(glob.glob(os.path.join(PREFIX, "**", "embedding.md"), recursive=True)[
 check(len(pieces) == 2, f"{len(pieces)} pieces of C in embedding.md")
 INCLUDES = "#include <stddef.h>\n#include <tenon/rt/plugin.h>\n#include <tenon/rt/session.h>\n"
 for i, (text, options) in enumerate((
-        ("int main(void) { static float pixels[64], p[10]; tnb_err err = {0};\n" + pieces[0] + "return st != TNB_OK || !(p[0] > 0); }", shared),
+        ("int main(void) { static float pixels[64], p[10];\n" + pieces[0] + "return st != TNB_OK || !(p[0] > 0); }", shared),
         (pieces[1] + "int main(void) { return options.n_drivers != 1; }", static[1:]))):
     with open(os.path.join(work, f"piece{i}.c"), "w") as f:
         f.write(INCLUDES + text)
