@@ -742,20 +742,22 @@ tuned_as_compiled(tnt_session *s, const tnk_compile_options *opt, const tn_node 
 static bool
 compile_for_here(tnt_session *s, const tnt_args *a, tnk_compile_options *opt)
 {
-    bool asked = tnt_has(a, "mcpu");
     int64_t threads;
+    const tn_node *usual, *shared = NULL; /* `shared`: what a tuned schedule does not depend on */
     if (!opt->n_targets)
         return false;
-    const tn_node *usual = asked ? NULL : tnt_device_attrs(s, opt->targets[0]);
     if (wanted_threads(s, a, &threads))
-        usual = tn_dict_set(s->ctx, usual, "num_threads",
-                            tn_i64(s->ctx, threads ? threads : tnb_threads_default()));
-    opt->usual_attrs = usual;
-    if (asked)
+        shared = tn_dict_set(s->ctx, NULL, "num_threads",
+                             tn_i64(s->ctx, threads ? threads : tnb_threads_default()));
+    opt->usual_attrs = shared;
+    if (tnt_has(a, "mcpu"))
         return !strcmp(tnt_value(a, "mcpu", ""), "native");
+    usual = tnt_device_attrs(s, opt->targets[0]);
     usual = tn_dict_set(s->ctx, usual, "mcpu", tn_string(s->ctx, "native"));
     if (tuned_as_compiled(s, opt, usual))
         return false;
+    if (shared)
+        usual = tn_dict_set(s->ctx, usual, "num_threads", tn_dict_get(shared, "num_threads"));
     opt->usual_attrs = usual;
     return true;
 }

@@ -23,6 +23,7 @@ typedef struct writer {
     uint32_t at;    /* of the instruction */
     bool marked;    /* it is */
     uint32_t forks; /* branches of which a dry run goes through both sides */
+    uint32_t *ends; /* by instruction: behind the second side of a fork; 0: it is none */
 } writer;
 
 uint32_t
@@ -351,21 +352,12 @@ meeting(const writer *w, uint32_t fork)
     return end->op == TNB_VM_JMP ? end->a : w->n;
 }
 
-static uint32_t
-side_of(const writer *w, uint32_t at);
-
 /* Behind the last instruction of a side. */
 static uint32_t
 end_of(const writer *w, uint32_t side)
 {
-    if (!side)
-        return w->n;
-    uint32_t fork = (side - 1) / 2, around;
-    if (side % 2)
-        return aot_target(&w->code[fork], fork);
-    /* the first side may go straight to where the sides around meet */
-    around = end_of(w, side_of(w, fork));
-    return meeting(w, fork) < around ? meeting(w, fork) : around;
+    uint32_t fork = (side - 1) / 2;
+    return side ? side % 2 ? aot_target(&w->code[fork], fork) : w->ends[fork] : w->n;
 }
 
 /* The number of the innermost side that the instruction belongs to: twice the fork + 1, or + 2 for its second side; 0: none. */
@@ -373,9 +365,23 @@ static uint32_t
 side_of(const writer *w, uint32_t at)
 {
     for (uint32_t i = at; i-- > 0;)
-        if (is_fork(w, i) && at < end_of(w, 2 * i + 2))
+        if (at < w->ends[i])
             return 2 * i + (at < aot_target(&w->code[i], i) ? 1 : 2);
     return 0;
+}
+
+/* w->ends, in order, as those of the forks around a fork have to be known. */
+static void
+find_ends(writer *w)
+{
+    w->ends = TNB_NEW_N(w->g->arena, uint32_t, w->n + 1);
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (!is_fork(w, i))
+            continue;
+        /* the first side may go straight to where the sides around meet */
+        uint32_t around = end_of(w, side_of(w, i)), meet = meeting(w, i);
+        w->ends[i] = meet < around ? meet : around;
+    }
 }
 
 /* How the first side of a fork ended in a dry run. */
@@ -797,6 +803,7 @@ aot_write_function(aot_program *g, uint32_t function, tnb_buf *out)
     put(&w,
         "/* %s */\nstatic int\nf%u(tenon_run *r, const tenon_value *args, tenon_value *ret)\n{\n",
         tnk_aot_identifier(g->ctx, g->p.text + t->name), function);
+    find_ends(&w);
     locals(&w);
     for (w.at = 0; w.at < t->n_insns; w.at++) {
         w.marked = w.f->marks[w.at];

@@ -333,6 +333,24 @@ def sides():
 
 
 @case
+def many_branches():
+    """Forty conditions one after another, and twenty within each other: what is written grows with their number."""
+    text, x = "", "x"
+    for i in range(40):
+        text += (f"        if c:\n            a{i} = R.exp({x})\n            y{i}: R.Tensor((4,), 'float32') = R.negative(a{i})\n"
+                 f"        else:\n            y{i}: R.Tensor((4,), 'float32') = R.add({x}, R.const({i}.0, 'float32'))\n")
+        x = f"y{i}"
+    for i in range(20):
+        pad = " " * (8 + 4 * i)
+        text += f"{pad}if c:\n{pad}    z: R.Tensor((4,), 'float32') = R.add({x}, R.const({i}.0, 'float32'))\n{pad}else:\n"
+    text += f"{' ' * 88}z: R.Tensor((4,), 'float32') = R.multiply({x}, x)\n"
+    e = Emitted(module("many_branches", "    @R.function\n    def main(c: R.Tensor((), 'bool'), x: R.Tensor((4,), 'float32')) -> R.Tensor((4,), 'float32'):\n"
+                       + text + "        return z\n"), "many_branches")
+    for c in (0, 1):
+        e.equal(f"c = {c}", [("bool", (), [c]), ("float32", (4,), drawn("float32", (4,), 3))])
+
+
+@case
 def loops():
     """Turns that data decide, and a value that is kept from the first turn to the last."""
     e = Emitted(module("loops", """    @R.function

@@ -76,4 +76,15 @@ if usable:
     r = tenon("run", one, "-t", "gpu_generic", "--set", "device.gpu_generic.leave_out=bufferDeviceAddress")
     check(r.returncode != 0 and "lacks 'bufferDeviceAddress'" in r.stderr if a["supports_buffer_device_address"] else True,
           "a device that lacks what the file needs is named with the feature", r)
+    # schedules that were measured for the target as compile makes it count when it is run at once, too
+    product = write("product.py", MODULE.replace("(3, 40)", "(64, 64)").replace("R.add(x, y)", "R.matmul(x, y)"))
+    r = tenon("tune", product, "-t", "gpu_generic", "--trials", "2", "--measure", "0.01", "--tuning-db", path("tuned.jsonl"))
+    check(r.returncode == 0, "tuned for the target as compile makes it", r)
+    features = []
+    for database in (path("tuned.jsonl"), "none"):
+        r = tenon("bench", product, "-t", "gpu_generic", "--runs", "1", "--json", "-q", "--tuning-db", database)
+        check(r.returncode == 0, f"bench with the database {database}", r)
+        features.append(set(json.loads(r.stdout)["features"]))
+    check(features[0] < features[1] if a["supports_buffer_device_address"] else True,
+          "the device's attributes are left out where schedules were measured without them")
 clitest.done()

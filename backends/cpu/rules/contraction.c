@@ -548,7 +548,7 @@ cpu_apply_tile(cpu_tile *c)
              *ly = c->y == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->y);
     tnk_item *lh = c->h == UINT32_MAX ? NULL : loop_of_dim(c, root, l, n, c->h);
     tnk_item *ix = NULL, *iy = NULL, *ih = NULL;
-    tnk_item *rows = NULL;
+    tnk_item *rows = NULL; /* of an image whose padding may be copied by groups of them */
     if (c->paired && c->h + 1 == c->x && c->h >= 2)
         rows = loop_of_dim(c, root, l, n, c->h - 1);
     else if (!c->paired && c->x == 3 && c->y == 1)
